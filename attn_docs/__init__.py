@@ -1,0 +1,18 @@
+"""Attention mechanisms in plain PyTorch, as taught and verified on the attn-docs site."""
+
+from attn_docs.foundations.masks import causal_mask, padding_mask
+from attn_docs.foundations.query_key_value import attention_by_hand
+from attn_docs.foundations.scaled_dot_product import (
+    attention_weights,
+    masked_softmax,
+    scaled_dot_product_attention,
+)
+
+__all__ = [
+    "attention_by_hand",
+    "attention_weights",
+    "causal_mask",
+    "masked_softmax",
+    "padding_mask",
+    "scaled_dot_product_attention",
+]

@@ -1,0 +1,1 @@
+"""Where attention comes from, up to scaled dot-product attention and masks."""

@@ -1,0 +1,114 @@
+"""Boolean masks, True where a query may attend: causal and padding."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from attn_docs._checks import check_length
+
+
+def causal_mask(
+    query_len: int,
+    key_len: int | None = None,
+    *,
+    offset: int = 0,
+    device: torch.device | str | None = None,
+) -> Tensor:
+    r"""Return the mask that lets each query see only the keys up to its own position.
+
+    $$\text{mask}_{ij} = \bigl[\, j \le i + \text{offset} \,\bigr]$$
+
+    Query 0 is level with key `offset`. The default, 0, aligns the *first* query with the
+    first key, as `is_causal=True` does in PyTorch. `offset = key_len - query_len` aligns the
+    *last* query with the last key, which is what decoding with a cache needs:
+
+        n=2, m=4   offset=0    1 0 0 0     offset=2   1 1 1 0
+                               1 1 0 0                1 1 1 1
+
+        n=4, m=2   offset=0    1 0         offset=-2  0 0
+                               1 1                    0 0
+                               1 1                    1 0
+                               1 1                    1 1
+
+    Args:
+        query_len: Number of queries n, 0 or more.
+        key_len: Number of keys m, 0 or more; `query_len` if None.
+        offset: How many keys before query 0 it may see besides key 0; may be negative.
+        device: Where the mask is made.
+
+    Returns:
+        Boolean tensor of shape (n, m), True where the query may attend.
+
+    Raises:
+        TypeError: If a length or the offset is not an int.
+        ValueError: If a length is negative.
+
+    Example:
+        ```python
+        from attn_docs import causal_mask
+
+        print(causal_mask(2, 4, offset=2).int())
+        #> tensor([[1, 1, 1, 0],
+        #>         [1, 1, 1, 1]], dtype=torch.int32)
+        ```
+
+    Reference:
+        Vaswani et al., "Attention Is All You Need", section 3.2.3, arXiv:1706.03762 (2017).
+    """
+    check_length("query_len", query_len)
+    key_len = query_len if key_len is None else key_len
+    check_length("key_len", key_len)
+    if isinstance(offset, bool) or not isinstance(offset, int):
+        raise TypeError(f"offset must be an int; got {offset!r}")
+    i = torch.arange(query_len, device=device).unsqueeze(1)  # n 1
+    j = torch.arange(key_len, device=device)  # m
+    return j <= i + offset  # n m
+
+
+def padding_mask(lengths: Tensor | Sequence[int], max_len: int | None = None) -> Tensor:
+    r"""Return the mask that hides the padding after each sequence of a batch.
+
+    $$\text{mask}_{bj} = \bigl[\, j < \text{lengths}_b \,\bigr]$$
+
+    The result has one row a sequence and one column a key. Scores have more axes, and the
+    caller adds them: `mask[:, None, :]` for scores (batch, n, m) and `mask[:, None, None, :]`
+    for scores (batch, heads, n, m).
+
+    Args:
+        lengths: How many real tokens each sequence has: integers of shape (batch,).
+        max_len: Length the batch is padded to; the longest of `lengths` if None.
+
+    Returns:
+        Boolean tensor of shape (batch, max_len), True at real tokens, on `lengths`' device.
+
+    Raises:
+        TypeError: If `lengths` does not hold integers or `max_len` is not an int.
+        ValueError: If `lengths` has not one axis, or a length is negative or above `max_len`.
+
+    Example:
+        ```python
+        from attn_docs import padding_mask
+
+        print(padding_mask([3, 1]).int())
+        #> tensor([[1, 1, 1],
+        #>         [1, 0, 0]], dtype=torch.int32)
+        ```
+
+    Reference:
+        Vaswani et al., "Attention Is All You Need", section 3.2.3, arXiv:1706.03762 (2017).
+    """
+    if not isinstance(lengths, Tensor):
+        lengths = torch.tensor(lengths) if len(lengths) else torch.zeros(0, dtype=torch.long)
+    if lengths.dtype not in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8):
+        raise TypeError(f"lengths must hold integers; got {lengths.dtype}")
+    if lengths.ndim != 1:
+        raise ValueError(f"lengths must have one axis (batch,); got shape {tuple(lengths.shape)}")
+    longest = int(lengths.max()) if lengths.numel() else 0
+    max_len = longest if max_len is None else max_len
+    check_length("max_len", max_len)
+    if longest > max_len:
+        raise ValueError(f"lengths must be at most max_len = {max_len}; got {longest}")
+    if lengths.numel() and int(lengths.min()) < 0:
+        raise ValueError(f"lengths must be 0 or more; got {int(lengths.min())}")
+    return torch.arange(max_len, device=lengths.device) < lengths.unsqueeze(1)  # b m

@@ -1,0 +1,61 @@
+"""Attention with loops and plain numbers: what one would do with pencil and paper."""
+
+import math
+from collections.abc import Sequence
+
+Rows = Sequence[Sequence[float]]
+
+
+def attention_by_hand(
+    query: Rows, key: Rows, value: Rows
+) -> tuple[list[list[float]], list[list[float]]]:
+    r"""Compute attention one number at a time, without tensors.
+
+    $$w_{ij} = \frac{\exp(q_i \cdot k_j / \sqrt{d})}{\sum_{l=1}^{m} \exp(q_i \cdot k_l / \sqrt{d})}
+    \qquad o_i = \sum_{j=1}^{m} w_{ij}\, v_j$$
+
+    Args:
+        query: n rows of d numbers.
+        key: m rows of d numbers.
+        value: m rows of e numbers.
+
+    Returns:
+        The output, n rows of e numbers, and the weights, n rows of m numbers.
+
+    Raises:
+        ValueError: If there is no key, a row has the wrong length, or keys and values differ
+            in number.
+
+    Example:
+        ```python
+        from attn_docs import attention_by_hand
+
+        output, weights = attention_by_hand([[0.0, 2.0]], [[1.0, 0.0], [0.0, 1.0]], [[1.0], [3.0]])
+        print([round(w, 4) for w in weights[0]], round(output[0][0], 4))
+        #> [0.1956, 0.8044] 2.6089
+        ```
+
+    Reference:
+        Vaswani et al., "Attention Is All You Need", equation 1, arXiv:1706.03762 (2017).
+    """
+    if not key:
+        raise ValueError("key must have at least one row; got none")
+    if len(value) != len(key):
+        raise ValueError(f"value must have one row for each of the {len(key)} keys; got {len(value)}")
+    head_dim, value_dim = len(key[0]), len(value[0])
+    for name, rows, size in (("query", query, head_dim), ("key", key, head_dim), ("value", value, value_dim)):
+        for row in rows:
+            if len(row) != size:
+                raise ValueError(f"{name} must have rows of {size} numbers; got one of {len(row)}")
+
+    output, weights = [], []
+    for q in query:
+        scores = []
+        for k in key:
+            dot = sum(q[c] * k[c] for c in range(head_dim))
+            scores.append(dot / math.sqrt(head_dim))
+        powers = [math.exp(s - max(scores)) for s in scores]
+        row = [p / sum(powers) for p in powers]
+        weights.append(row)
+        output.append([sum(w * v[c] for w, v in zip(row, value)) for c in range(value_dim)])
+    return output, weights

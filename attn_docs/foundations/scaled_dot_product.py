@@ -1,0 +1,235 @@
+"""Scaled dot-product attention, the explicit formula: score, mask, normalise, mix."""
+
+import torch
+from torch import Tensor
+
+from attn_docs._checks import (
+    check_flag,
+    check_float_tensor,
+    check_mask,
+    check_number,
+    check_probability,
+    check_query_key,
+    check_value,
+)
+from attn_docs.foundations.masks import causal_mask
+
+
+def masked_softmax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) -> Tensor:
+    r"""Turn scores into weights that are zero wherever the mask forbids to attend.
+
+    $$w_j = \frac{\exp(s_j)}{\sum_{l \text{ allowed}} \exp(s_l)} \text{ if } j \text{ is
+    allowed, else } 0$$
+
+    A score of −∞ counts as forbidden. A row with nothing allowed gives zeros, with zero
+    gradients, where `torch.softmax` gives NaN. Half precision is computed in float32.
+
+    Args:
+        scores: Any shape with at least one axis; float16, bfloat16, float32 or float64.
+        mask: Boolean, True where attending is allowed, or additive (float32 or `scores`'
+            dtype, −∞ where it is not). At least two axes, each 1 or that of the scores,
+            counted from the right.
+        dim: Axis that the weights sum to one over: the keys.
+
+    Returns:
+        Weights with `scores`' shape and dtype.
+
+    Raises:
+        TypeError: If `scores` is no floating-point tensor, or `mask` neither boolean nor additive.
+        ValueError: If the mask does not fit the scores, or `dim` is out of range.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import masked_softmax
+
+        scores = torch.zeros(2, 3)
+        mask = torch.tensor([[True, True, False], [False, False, False]])
+        print(masked_softmax(scores, mask))
+        #> tensor([[0.5000, 0.5000, 0.0000],
+        #>         [0.0000, 0.0000, 0.0000]])
+        ```
+
+    Reference:
+        Vaswani et al., "Attention Is All You Need", section 3.2.3, arXiv:1706.03762 (2017).
+    """
+    check_float_tensor("scores", scores, min_axes=1)
+    if isinstance(dim, bool) or not isinstance(dim, int):
+        raise TypeError(f"dim must be an int; got {dim!r}")
+    if not -scores.ndim <= dim < scores.ndim:
+        raise ValueError(f"dim must be from {-scores.ndim} to {scores.ndim - 1}; got {dim}")
+    if mask is not None:
+        check_mask("mask", mask, tuple(scores.shape), scores)
+    return _masked_softmax(_at_least_float32(scores), mask, dim).to(scores.dtype)
+
+
+def attention_weights(
+    query: Tensor,
+    key: Tensor,
+    attn_mask: Tensor | None = None,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    r"""Return how much each query attends to each key.
+
+    $$W = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d}} + M\right)$$
+
+    Args:
+        query: (…, n, d) or, with heads, (…, h, n, d).
+        key: (…, m, d) or (…, h or 1, m, d); (…, g, m, d) with `enable_gqa`.
+        attn_mask: Boolean, True where a query may attend, or additive; see
+            `scaled_dot_product_attention`.
+        is_causal: If True, query i sees keys 0 to i; with `attn_mask`, both hold.
+        scale: Factor on the scores; 1/√d if None.
+        enable_gqa: If True, each of the g key heads serves h/g query heads in a row.
+
+    Returns:
+        Weights (…, n, m) in the query's dtype. Each row sums to 1, or is all zero where the
+        query may attend to nothing.
+
+    Raises:
+        TypeError: If an argument has the wrong type or dtype.
+        ValueError: If shapes do not fit, or `scale` is not finite.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import attention_weights
+
+        query = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+        print(attention_weights(query, torch.eye(3)))
+        #> tensor([[0.2645, 0.4711, 0.2645],
+        #>         [0.2645, 0.2645, 0.4711],
+        #>         [0.2192, 0.3904, 0.3904]])
+        ```
+
+    Reference:
+        Vaswani et al., "Attention Is All You Need", equation 1, arXiv:1706.03762 (2017).
+    """
+    shape = check_query_key(query, key, enable_gqa=enable_gqa)
+    _check_options(attn_mask, is_causal, scale, shape, query)
+    return _weights(query, key, attn_mask, is_causal, scale, enable_gqa).to(query.dtype)
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    r"""Mix the values, each weighted by how well its key matches the query.
+
+    $$\operatorname{Attention}(Q, K, V) = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d}}
+    + M\right) V$$
+
+    Takes the place of `torch.nn.functional.scaled_dot_product_attention`: the same arguments,
+    the same numbers. Unlike PyTorch's, it takes `attn_mask` together with `is_causal`.
+
+    Args:
+        query: (…, n, d) or, with heads, (…, h, n, d); float16, bfloat16, float32 or float64.
+        key: (…, m, d) or (…, h or 1, m, d); (…, g, m, d) with `enable_gqa`. Same dtype.
+        value: (…, m, e), its leading axes those of the key. Same dtype.
+        attn_mask: Boolean, True where a query may attend, or additive (float32 or the query's
+            dtype, −∞ where it may not). Two axes (n, m) or more, each 1 or that of the scores
+            (…, n, m), counted from the right.
+        dropout_p: Probability, from 0 to 1, that a weight is dropped; the others grow by
+            1/(1 − dropout_p). Always applied: pass 0.0 outside training.
+        is_causal: If True, query i sees keys 0 to i; with `attn_mask`, both hold.
+        scale: Factor on the scores; 1/√d if None.
+        enable_gqa: If True, each of the g key and value heads serves h/g query heads in a row.
+
+    Returns:
+        (…, n, e) in the query's dtype; zeros for a query that may attend to nothing.
+
+    Raises:
+        TypeError: If an argument has the wrong type or dtype.
+        ValueError: If shapes do not fit, or `dropout_p` or `scale` is out of range.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import scaled_dot_product_attention
+
+        query = torch.tensor([[0.0, 2.0]])
+        key = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+        value = torch.tensor([[10.0, 0.0], [0.0, 10.0]])
+        print(scaled_dot_product_attention(query, key, value))
+        #> tensor([[1.9557, 8.0443]])
+        ```
+
+    Reference:
+        Vaswani et al., "Attention Is All You Need", equation 1, arXiv:1706.03762 (2017).
+    """
+    shape = check_query_key(query, key, enable_gqa=enable_gqa)
+    check_value(value, key, shape, enable_gqa=enable_gqa)
+    check_probability("dropout_p", dropout_p)
+    _check_options(attn_mask, is_causal, scale, shape, query)
+    weights = _weights(query, key, attn_mask, is_causal, scale, enable_gqa)  # … n m
+    weights = torch.dropout(weights, dropout_p, train=True)
+    if enable_gqa:
+        value = _repeat_heads(value, query.size(-3))
+    return (weights @ _at_least_float32(value)).to(query.dtype)  # … n e
+
+
+def _weights(
+    query: Tensor,
+    key: Tensor,
+    attn_mask: Tensor | None,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> Tensor:
+    query, key = _at_least_float32(query), _at_least_float32(key)
+    if enable_gqa:
+        key = _repeat_heads(key, query.size(-3))
+    if scale is None:
+        scale = max(query.size(-1), 1) ** -0.5
+    scores = query @ key.mT * scale  # … n m
+    if is_causal:
+        allowed = causal_mask(query.size(-2), key.size(-2), device=query.device)
+        scores = scores.masked_fill(~allowed, float("-inf"))
+    return _masked_softmax(scores, attn_mask, -1)
+
+
+def _masked_softmax(scores: Tensor, mask: Tensor | None, dim: int) -> Tensor:
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    # softmax of a row of −∞ is NaN, forward and backward: such a row is set aside
+    empty = (scores == float("-inf")).all(dim, keepdim=True)
+    return torch.softmax(scores.masked_fill(empty, 0.0), dim).masked_fill(empty, 0.0)
+
+
+def _at_least_float32(x: Tensor) -> Tensor:
+    # rounding scores and weights to half precision costs several times PyTorch's error
+    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+
+
+def _repeat_heads(x: Tensor, heads: int) -> Tensor:
+    return x.repeat_interleave(heads // x.size(-3), dim=-3)  # … h m d
+
+
+def _check_options(
+    attn_mask: Tensor | None,
+    is_causal: bool,
+    scale: float | None,
+    scores_shape: tuple[int, ...],
+    query: Tensor,
+) -> None:
+    check_flag("is_causal", is_causal)
+    if scale is not None:
+        check_number("scale", scale)
+    if attn_mask is not None:
+        check_mask("attn_mask", attn_mask, scores_shape, query)

@@ -1,0 +1,47 @@
+"""Markdown extension: TeX found by pymdownx.arithmatex becomes MathML while the site is built."""
+
+from xml.etree.ElementTree import Element
+
+from markdown import Extension, Markdown
+from markdown.treeprocessors import Treeprocessor
+from math_core import LatexError, LatexToMathML
+
+from docs._tools.page import page_name
+
+
+class FormulaError(ValueError):
+    """A formula that is not TeX; the message names the page and the formula."""
+
+
+class _Formulas(Treeprocessor):
+    converter = LatexToMathML(annotation=True, fancy_error=False)
+
+    def run(self, root: Element) -> None:
+        for element in root.iter():
+            if element.get("class") == "arithmatex":
+                # arithmatex leaves \( … \) in a span or \[ … \] in a div
+                tex = (element.text or "").strip()[2:-2].strip()
+                mathml = self.convert(tex, block=element.tag == "div")
+                element.set("class", "formula")
+                element.set("data-search-exclude", "")
+                if element.tag == "div":
+                    element.set("tabindex", "0")  # wide formulas scroll, by keyboard too
+                element.text = self.md.htmlStash.store(mathml)
+
+    def convert(self, tex: str, *, block: bool) -> str:
+        try:
+            return self.converter.convert_with_local_state(tex, displaystyle=block)
+        except LatexError as error:
+            raise FormulaError(f"{page_name(self.md)}: bad TeX in ${tex}$: {error}") from error
+
+
+class FormulaExtension(Extension):
+    """Registers the conversion after arithmatex has found the formulas."""
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
+        md.treeprocessors.register(_Formulas(md), "formulas", 1)
+
+
+def makeExtension(**options: object) -> FormulaExtension:  # noqa: N802
+    """Return the extension, as Python-Markdown asks for it."""
+    return FormulaExtension(**options)
