@@ -1,5 +1,6 @@
 """Markdown extension: TeX found by pymdownx.arithmatex becomes MathML while the site is built."""
 
+from html import unescape
 from xml.etree.ElementTree import Element
 
 from markdown import Extension, Markdown
@@ -20,7 +21,7 @@ class _Formulas(Treeprocessor):
         for element in root.iter():
             if element.get("class") == "arithmatex":
                 # arithmatex leaves \( … \) in a span or \[ … \] in a div
-                tex = (element.text or "").strip()[2:-2].strip()
+                tex = unescape((element.text or "").strip()[2:-2].strip())
                 mathml = self.convert(tex, block=element.tag == "div")
                 element.set("class", "formula")
                 element.set("data-search-exclude", "")
