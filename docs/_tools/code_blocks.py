@@ -9,7 +9,7 @@ import re
 from markdown import Extension, Markdown
 from markdown.preprocessors import Preprocessor
 
-OPENING = re.compile(r"^(?P<indent> *)```python$")
+OPENING = re.compile(r'^(?P<indent> *)```python( hl_lines="[^"]+")?$')
 INCLUDE = re.compile(r'^ *--8<-- "(?P<path>[^":]+\.py)(:\w+)?"$')
 MODULE = re.compile(r"^attn_docs/(?!examples/|exhibits/|figures/|benchmarks/)\w+/\w+\.py$")
 

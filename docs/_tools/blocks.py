@@ -1,0 +1,164 @@
+"""Python blocks: found in pages and docstrings, run alone, compared with their `#>` lines.
+
+A block is a whole program. What it prints stands under the statement that printed it, as
+comment lines at the margin: `#> text`. A block that cannot run everywhere says so to the reader
+in its first line: `# skip: needs a GPU`.
+"""
+
+import ast
+import contextlib
+import functools
+import io
+import multiprocessing
+import re
+import sys
+import textwrap
+import tokenize
+import traceback
+import types
+import warnings
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+INCLUDE = re.compile(r'--8<-- "(?P<path>[^":]+\.py)(?::(?P<section>\w+))?"\s*')
+DOCSTRING_BLOCK = re.compile(r"^(?P<indent> *)```python\n(?P<source>.*?)^ *```$", re.M | re.S)
+SKIP = re.compile(r"# skip\b:?(?P<reason>.*)")
+TIMEOUT_SECONDS = 120
+
+Outputs = dict[int, list[str]]  # last line of a statement -> the lines it printed
+
+
+class BlockError(Exception):
+    """A block that breaks a rule or fails; the message says what was expected."""
+
+
+def included_file(content: str) -> tuple[str, str]:
+    """Return path and source of the file a fence brings in; refuse anything typed by hand."""
+    include = INCLUDE.fullmatch(content)
+    if include is None:
+        raise BlockError(
+            "a Python block must hold one line, the include of a file of attn_docs; "
+            f"got hand-typed text:\n{textwrap.indent(content, '    ')}"
+        )
+    path = include["path"]
+    if not path.startswith("attn_docs/") or not (ROOT / path).is_file():
+        raise BlockError(f"a Python block must include a file of attn_docs; there is no {path}")
+    source = (ROOT / path).read_text(encoding="utf-8")
+    if include["section"]:
+        start, end = (f"# --8<-- [{mark}:{include['section']}]\n" for mark in ("start", "end"))
+        if start not in source or end not in source:
+            raise BlockError(f"{path} has no section {include['section']!r}")
+        source = source.partition(start)[2].partition(end)[0]
+    return path, source
+
+
+def skip_reason(source: str) -> str | None:
+    """Return why a block says it cannot run here, None if it says nothing."""
+    match = SKIP.match(source)
+    if match is None:
+        return None
+    if not match["reason"].strip():
+        raise BlockError("a skipped block must tell its reader why: `# skip: <reason>`; got none")
+    return match["reason"].strip()
+
+
+def written_outputs(source: str) -> Outputs:
+    """Return the `#>` lines of a block under the last line of the statement they follow."""
+    ends = sorted(node.end_lineno or 0 for node in ast.parse(source).body)
+    outputs: Outputs = {}
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT and token.string.startswith("#>"):
+            line, column = token.start
+            above = [end for end in ends if end < line]
+            if column or not above or (line in ends):
+                raise BlockError(f"line {line}: `#>` must stand at the margin under a statement")
+            outputs.setdefault(above[-1], []).append(token.string[2:].removeprefix(" "))
+    return outputs
+
+
+def with_outputs(source: str, outputs: Outputs) -> str:
+    """Return the block with its `#>` lines replaced by what a run printed."""
+    old = {
+        token.start[0]
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type == tokenize.COMMENT and token.string.startswith("#>")
+    }
+    lines: list[str] = []
+    for number, line in enumerate(source.splitlines(), start=1):
+        if number not in old:
+            lines.append(line)
+        lines += [f"#> {text}".rstrip() for text in outputs.get(number, [])]
+    return "\n".join(lines) + "\n"
+
+
+@functools.cache
+def run(source: str, filename: str) -> Outputs:
+    """Run a block alone in a process of its own, forked after torch was imported."""
+    methods = multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    if "forkserver" in methods:
+        context.set_forkserver_preload(["torch"])
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_run_in_child, args=(source, filename, sender), daemon=True)
+    process.start()
+    sender.close()
+    try:
+        if not receiver.poll(TIMEOUT_SECONDS):
+            raise BlockError(f"did not end within {TIMEOUT_SECONDS} seconds")
+        outputs, error = receiver.recv()
+    except EOFError:
+        raise BlockError("the process that ran the block died") from None
+    finally:
+        process.kill()
+        process.join()
+    if error:
+        raise BlockError(error)
+    return outputs  # type: ignore[no-any-return]
+
+
+def _run_in_child(source: str, filename: str, sender: Connection) -> None:
+    main = types.ModuleType("__main__")
+    main.__file__ = filename
+    sys.modules["__main__"] = main
+    outputs: Outputs = {}
+    error = ""
+    try:
+        warnings.simplefilter("error")  # a reader's terminal stays clean as well
+        for node in ast.parse(source, filename).body:
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                code = compile(ast.Module([node], []), filename, "exec")
+                exec(code, main.__dict__)  # noqa: S102
+            if printed.getvalue():
+                outputs[node.end_lineno or 0] = printed.getvalue().splitlines()
+    except BaseException as exception:  # noqa: BLE001
+        here = [f for f in traceback.extract_tb(exception.__traceback__) if f.filename == filename]
+        line = f"line {here[-1].lineno} of the block: " if here else ""
+        error = line + "".join(traceback.format_exception_only(exception)).strip()
+    sender.send((outputs, error))
+
+
+def check(source: str, filename: str) -> None:
+    """Run a block and compare what it prints with its `#>` lines, statement by statement."""
+    expected = written_outputs(source)
+    actual = run(source, filename)
+    for line in sorted(expected.keys() | actual.keys()):
+        if expected.get(line, []) != actual.get(line, []):
+            raise BlockError(
+                f"the statement that ends on line {line} of the block prints something else\n"
+                f"expected:\n{textwrap.indent(chr(10).join(expected.get(line, [])), '    #> ')}\n"
+                f"got:\n{textwrap.indent(chr(10).join(actual.get(line, [])), '    #> ')}\n"
+                "(`make outputs` rewrites the `#>` lines when the change is meant)"
+            )
+
+
+def docstring_blocks(path: Path) -> list[str]:
+    """Return the Python blocks in the docstrings of a module's public names."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    blocks = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            text = ast.get_docstring(node) or ""
+            blocks += [textwrap.dedent(m["source"]) for m in DOCSTRING_BLOCK.finditer(text)]
+    return blocks
