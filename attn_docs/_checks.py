@@ -1,22 +1,121 @@
 """Argument checks shared by the mechanisms: each message names argument, rule and value."""
 
-import math
-from numbers import Real
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from numbers import Integral, Real
 
 import torch
 from torch import Tensor
 
 FLOAT_DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+INT_DTYPES = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
-def check_float_tensor(name: str, value: object, *, min_axes: int = 0) -> None:
+def check_flag(name: str, value: bool) -> None:
+    """Refuse anything but True or False."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False; got {value!r}")
+
+
+def check_int(name: str, value: int) -> None:
+    """Refuse anything but an int; NumPy's and the compiler's symbolic ints are ints too."""
+    if isinstance(value, bool) or not isinstance(value, (Integral, torch.SymInt)):
+        raise TypeError(f"{name} must be an int; got {value!r}")
+
+
+def check_length(name: str, value: int) -> None:
+    """Refuse anything but an int that is zero or more."""
+    check_int(name, value)
+    if value < 0:
+        raise ValueError(f"{name} must be 0 or more; got {value}")
+
+
+def check_axis(name: str, value: int, axes: int) -> None:
+    """Refuse anything but the number of an axis, counted from either end."""
+    check_int(name, value)
+    if not -axes <= value < axes:
+        raise ValueError(f"{name} must be from {-axes} to {axes - 1}; got {value}")
+
+
+def check_number(name: str, value: float) -> None:
+    """Refuse anything but a finite int or float, Python's or NumPy's."""
+    # a Fraction is a Real that no tensor can be multiplied by
+    if isinstance(value, (bool, Fraction)) or not isinstance(value, (Real, torch.SymFloat)):
+        raise TypeError(f"{name} must be an int or a float; got {value!r}")
+    # false for NaN too, and no overflow for huge ints
+    if not abs(value) <= sys.float_info.max:
+        raise ValueError(f"{name} must be finite; got {value!r}")
+
+
+def check_probability(name: str, value: float) -> None:
+    """Refuse anything but a number from 0 to 1."""
+    check_number(name, value)
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must be from 0 to 1; got {value!r}")
+
+
+def check_lengths(lengths: Tensor | Sequence[int], max_len: int | None) -> tuple[Tensor, int]:
+    """Check lengths and the length they are padded to; return them as a tensor and an int."""
+    if not isinstance(lengths, Tensor):
+        if isinstance(lengths, (str, bytes)) or not isinstance(lengths, Sequence):
+            raise TypeError(
+                f"lengths must be an integer tensor or a sequence of ints; got {lengths!r}"
+            )
+        for i, length in enumerate(lengths):
+            check_length(f"lengths[{i}]", length)
+        lengths = torch.tensor(lengths, dtype=torch.int64)
+    if lengths.dtype not in INT_DTYPES:
+        raise TypeError(f"lengths must hold integers; got {lengths.dtype}")
+    if lengths.ndim != 1:
+        raise ValueError(f"lengths must have one axis (batch,); got shape {tuple(lengths.shape)}")
+    shortest, longest = (int(x) for x in lengths.aminmax()) if len(lengths) else (0, 0)
+    if shortest < 0:
+        raise ValueError(f"lengths must be 0 or more; got {shortest}")
+    if max_len is None:
+        return lengths, longest
+    check_length("max_len", max_len)
+    if longest > max_len:
+        raise ValueError(f"lengths must be at most max_len = {max_len}; got {longest}")
+    return lengths, max_len
+
+
+def check_rows(
+    name: str, rows: Sequence[Sequence[float]], *, count: int | None = None, size: int | None = None
+) -> None:
+    """Refuse anything but `count` rows of `size` numbers each; None leaves a size open."""
+    if not isinstance(rows, Sequence) or not all(isinstance(row, Sequence) for row in rows):
+        raise TypeError(f"{name} must be a sequence of rows of numbers; got {rows!r}")
+    if count is not None and len(rows) != count:
+        raise ValueError(f"{name} must have {count} rows, one for each key; got {len(rows)}")
+    for i, row in enumerate(rows):
+        for j, number in enumerate(row):
+            check_number(f"{name}[{i}][{j}]", number)
+        if size is not None and len(row) != size:
+            raise ValueError(f"{name}[{i}] must have {size} numbers; got {len(row)}")
+
+
+def check_query_key_value_rows(
+    query: Sequence[Sequence[float]],
+    key: Sequence[Sequence[float]],
+    value: Sequence[Sequence[float]],
+) -> None:
+    """Check the rows of numbers that are worked through by hand."""
+    check_rows("key", key)
+    if not key or not key[0]:
+        raise ValueError(f"key must have at least one row of at least one number; got {key!r}")
+    check_rows("key", key, size=len(key[0]))
+    check_rows("query", query, size=len(key[0]))
+    check_rows("value", value, count=len(key))
+    check_rows("value", value, size=len(value[0]))
+
+
+def check_float_tensor(name: str, value: Tensor, *, min_axes: int) -> None:
     """Refuse anything but a floating-point tensor with at least `min_axes` axes."""
     if not isinstance(value, Tensor):
         raise TypeError(f"{name} must be a torch.Tensor; got {type(value).__name__}")
     if value.dtype not in FLOAT_DTYPES:
-        raise TypeError(
-            f"{name} must be float16, bfloat16, float32 or float64; got {value.dtype}"
-        )
+        raise TypeError(f"{name} must be float16, bfloat16, float32 or float64; got {value.dtype}")
     if value.ndim < min_axes:
         raise ValueError(
             f"{name} must have at least {min_axes} axes; got shape {tuple(value.shape)}"
@@ -35,58 +134,6 @@ def check_same_kind(name: str, value: Tensor, reference_name: str, reference: Te
         )
 
 
-def check_flag(name: str, value: object) -> None:
-    """Refuse anything but True or False."""
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False; got {value!r}")
-
-
-def check_length(name: str, value: object) -> None:
-    """Refuse anything but an int that is zero or more."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} must be an int; got {value!r}")
-    if value < 0:
-        raise ValueError(f"{name} must be 0 or more; got {value}")
-
-
-def check_number(name: str, value: object) -> None:
-    """Refuse anything but a finite int or float."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be an int or a float; got {value!r}")
-    if not math.isfinite(value):
-        raise ValueError(f"{name} must be finite; got {value!r}")
-
-
-def check_probability(name: str, value: object) -> None:
-    """Refuse anything but a number from 0 to 1."""
-    check_number(name, value)
-    if not 0.0 <= value <= 1.0:  # type: ignore[operator]
-        raise ValueError(f"{name} must be from 0 to 1; got {value!r}")
-
-
-def check_mask(name: str, mask: object, scores_shape: tuple[int, ...], like: Tensor) -> None:
-    """Refuse a mask that is neither boolean nor additive, or does not fit the scores."""
-    if not isinstance(mask, Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor or None; got {type(mask).__name__}")
-    if mask.dtype not in (torch.bool, torch.float32, like.dtype):
-        allowed = " or ".join(dict.fromkeys(str(d) for d in (torch.float32, like.dtype)))
-        raise TypeError(
-            f"{name} must be torch.bool (True attends) or additive {allowed}; got {mask.dtype}"
-        )
-    if mask.device != like.device:
-        raise ValueError(f"{name} must be on the device {like.device}; got {mask.device}")
-    axes = mask.ndim
-    fits = 2 <= axes <= len(scores_shape) and all(
-        size in (1, full)
-        for size, full in zip(mask.shape, scores_shape[len(scores_shape) - axes :], strict=True)
-    )
-    if not fits:
-        raise ValueError(
-            f"{name} must have 2 to {len(scores_shape)} axes, each 1 or that of the scores "
-            f"{tuple(scores_shape)} counted from the right; got shape {tuple(mask.shape)}"
-        )
-
-
 def check_query_key(query: Tensor, key: Tensor, *, enable_gqa: bool) -> tuple[int, ...]:
     """Check the pair that makes the scores and return the scores' shape."""
     check_flag("enable_gqa", enable_gqa)
@@ -99,56 +146,103 @@ def check_query_key(query: Tensor, key: Tensor, *, enable_gqa: bool) -> tuple[in
             f"got shape {tuple(key.shape)}"
         )
     if key.size(-1) != query.size(-1):
-        raise ValueError(
-            f"key must have query's last size {query.size(-1)}; got {key.size(-1)}"
-        )
-    leading = _leading("key", key, query.shape[:-2], "query", enable_gqa=enable_gqa)
+        raise ValueError(f"key must have query's last size {query.size(-1)}; got {key.size(-1)}")
+    if enable_gqa:
+        leading = _grouped_leading(query, key)
+    else:
+        leading = _shared_leading("key", key, "query", tuple(query.shape[:-2]))
     return (*leading, query.size(-2), key.size(-2))
 
 
-def check_value(value: Tensor, key: Tensor, scores_shape: tuple[int, ...], *, enable_gqa: bool) -> None:
+def check_value(
+    value: Tensor, key: Tensor, scores_shape: tuple[int, ...], *, enable_gqa: bool
+) -> None:
     """Check the value against the key it is paired with."""
     check_float_tensor("value", value, min_axes=2)
     check_same_kind("value", value, "key", key)
     if value.ndim != key.ndim:
         raise ValueError(
-            f"value must have as many axes as key {tuple(key.shape)}; got shape {tuple(value.shape)}"
+            f"value must have as many axes as key {tuple(key.shape)}; "
+            f"got shape {tuple(value.shape)}"
         )
     if value.size(-2) != key.size(-2):
         raise ValueError(
             f"value must have one row for each of the {key.size(-2)} keys; got {value.size(-2)}"
         )
-    if enable_gqa:
-        if value.shape[:-2] != key.shape[:-2]:
-            raise ValueError(
-                f"value must have key's leading axes {tuple(key.shape[:-2])} with enable_gqa; "
-                f"got {tuple(value.shape[:-2])}"
-            )
-    else:
-        _leading("value", value, scores_shape[:-2], "query and key", enable_gqa=False)
+    if not enable_gqa:
+        _shared_leading("value", value, "query and key", scores_shape[:-2])
+    elif value.shape[:-2] != key.shape[:-2]:
+        raise ValueError(
+            f"value must have key's leading axes {tuple(key.shape[:-2])} with enable_gqa; "
+            f"got {tuple(value.shape[:-2])}"
+        )
 
 
-def _leading(
-    name: str, tensor: Tensor, wanted: tuple[int, ...], of: str, *, enable_gqa: bool
+def check_options(
+    attn_mask: Tensor | None,
+    is_causal: bool,
+    scale: float | None,
+    scores_shape: tuple[int, ...],
+    query: Tensor,
+) -> None:
+    """Check what changes the scores of `query` once they are made."""
+    check_flag("is_causal", is_causal)
+    if scale is not None:
+        check_number("scale", scale)
+    check_mask("attn_mask", attn_mask, scores_shape, query)
+
+
+def check_mask(name: str, mask: Tensor | None, scores_shape: tuple[int, ...], like: Tensor) -> None:
+    """Refuse a mask that is neither boolean nor additive, or does not fit the scores."""
+    if mask is None:
+        return
+    if not isinstance(mask, Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor or None; got {type(mask).__name__}")
+    if mask.dtype not in (torch.bool, torch.float32, like.dtype):
+        allowed = " or ".join(dict.fromkeys(str(d) for d in (torch.float32, like.dtype)))
+        raise TypeError(
+            f"{name} must be torch.bool (True attends) or additive {allowed}; got {mask.dtype}"
+        )
+    if mask.device != like.device:
+        raise ValueError(f"{name} must be on the device {like.device}; got {mask.device}")
+    # one axis alone does not say whether it counts queries or keys
+    least, most = min(2, len(scores_shape)), len(scores_shape)
+    fits = least <= mask.ndim <= most and all(
+        size in (1, full)
+        for size, full in zip(mask.shape, scores_shape[most - mask.ndim :], strict=True)
+    )
+    if not fits:
+        raise ValueError(
+            f"{name} must have {least} to {most} axes, each 1 or that of the scores "
+            f"{scores_shape} counted from the right; got shape {tuple(mask.shape)}"
+        )
+
+
+def _grouped_leading(query: Tensor, key: Tensor) -> tuple[int, ...]:
+    """Match the axes before the last two; each key head serves as many query heads."""
+    wanted, got = tuple(query.shape[:-2]), tuple(key.shape[:-2])
+    if got[:-1] != wanted[:-1] or got[-1] == 0 or wanted[-1] % got[-1]:
+        raise ValueError(
+            f"key must have query's leading axes {wanted}, its heads a divisor of {wanted[-1]}; "
+            f"got {got}"
+        )
+    return wanted
+
+
+def _shared_leading(
+    name: str, tensor: Tensor, wanted_name: str, wanted: tuple[int, ...]
 ) -> tuple[int, ...]:
     """Match the axes before the last two; only a head axis of size 1 may be shared."""
     got = tuple(tensor.shape[:-2])
-    wanted = tuple(wanted)
-    has_heads = len(wanted) >= 2
-    if enable_gqa:
-        heads, kv_heads = wanted[-1], got[-1]
-        if got[:-1] != wanted[:-1] or kv_heads == 0 or heads % kv_heads:
-            raise ValueError(
-                f"{name} must have {of}'s leading axes {wanted}, its heads a divisor of {heads}; "
-                f"got {got}"
-            )
-        return wanted
     if got == wanted:
         return wanted
-    if has_heads and got[:-1] == wanted[:-1] and 1 in (got[-1], wanted[-1]):
-        return (*wanted[:-1], max(got[-1], wanted[-1]))
-    hint = "; heads that divide evenly need enable_gqa=True" if has_heads else ""
-    raise ValueError(
-        f"{name} must have {of}'s leading axes {wanted}"
-        f"{' (a head axis of 1 is shared)' if has_heads else ''}; got {got}{hint}"
-    )
+    rule, hint = f"{wanted_name}'s leading axes {wanted}", ""
+    if len(wanted) >= 2:
+        rule += " (a head axis of 1 is shared)"
+        if got[:-1] == wanted[:-1]:
+            heads, kv_heads = wanted[-1], got[-1]
+            if heads == 1 or kv_heads == 1:
+                return (*wanted[:-1], kv_heads if heads == 1 else heads)
+            if kv_heads and heads % kv_heads == 0:
+                hint = "; enable_gqa=True lets each key head serve several query heads"
+    raise ValueError(f"{name} must have {rule}; got {got}{hint}")

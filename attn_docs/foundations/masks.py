@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from attn_docs._checks import check_length
+from attn_docs._checks import check_int, check_length, check_lengths
 
 
 def causal_mask(
@@ -59,8 +59,7 @@ def causal_mask(
     check_length("query_len", query_len)
     key_len = query_len if key_len is None else key_len
     check_length("key_len", key_len)
-    if isinstance(offset, bool) or not isinstance(offset, int):
-        raise TypeError(f"offset must be an int; got {offset!r}")
+    check_int("offset", offset)
     i = torch.arange(query_len, device=device).unsqueeze(1)  # n 1
     j = torch.arange(key_len, device=device)  # m
     return j <= i + offset  # n m
@@ -98,17 +97,5 @@ def padding_mask(lengths: Tensor | Sequence[int], max_len: int | None = None) ->
     Reference:
         Vaswani et al., "Attention Is All You Need", section 3.2.3, arXiv:1706.03762 (2017).
     """
-    if not isinstance(lengths, Tensor):
-        lengths = torch.tensor(lengths) if len(lengths) else torch.zeros(0, dtype=torch.long)
-    if lengths.dtype not in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8):
-        raise TypeError(f"lengths must hold integers; got {lengths.dtype}")
-    if lengths.ndim != 1:
-        raise ValueError(f"lengths must have one axis (batch,); got shape {tuple(lengths.shape)}")
-    longest = int(lengths.max()) if lengths.numel() else 0
-    max_len = longest if max_len is None else max_len
-    check_length("max_len", max_len)
-    if longest > max_len:
-        raise ValueError(f"lengths must be at most max_len = {max_len}; got {longest}")
-    if lengths.numel() and int(lengths.min()) < 0:
-        raise ValueError(f"lengths must be 0 or more; got {int(lengths.min())}")
+    lengths, max_len = check_lengths(lengths, max_len)
     return torch.arange(max_len, device=lengths.device) < lengths.unsqueeze(1)  # b m

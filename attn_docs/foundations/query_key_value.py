@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+from attn_docs._checks import check_query_key_value_rows
+
 Rows = Sequence[Sequence[float]]
 
 
@@ -23,8 +25,9 @@ def attention_by_hand(
         The output, n rows of e numbers, and the weights, n rows of m numbers.
 
     Raises:
-        ValueError: If there is no key, a row has the wrong length, or keys and values differ
-            in number.
+        TypeError: If an argument is not a sequence of rows of numbers.
+        ValueError: If there is no key, a number is not finite, a row has the wrong length, or
+            keys and values differ in number.
 
     Example:
         ```python
@@ -38,16 +41,8 @@ def attention_by_hand(
     Reference:
         Vaswani et al., "Attention Is All You Need", equation 1, arXiv:1706.03762 (2017).
     """
-    if not key:
-        raise ValueError("key must have at least one row; got none")
-    if len(value) != len(key):
-        raise ValueError(f"value must have one row for each of the {len(key)} keys; got {len(value)}")
+    check_query_key_value_rows(query, key, value)
     head_dim, value_dim = len(key[0]), len(value[0])
-    for name, rows, size in (("query", query, head_dim), ("key", key, head_dim), ("value", value, value_dim)):
-        for row in rows:
-            if len(row) != size:
-                raise ValueError(f"{name} must have rows of {size} numbers; got one of {len(row)}")
-
     output, weights = [], []
     for q in query:
         scores = []
@@ -57,5 +52,7 @@ def attention_by_hand(
         powers = [math.exp(s - max(scores)) for s in scores]
         row = [p / sum(powers) for p in powers]
         weights.append(row)
-        output.append([sum(w * v[c] for w, v in zip(row, value)) for c in range(value_dim)])
+        output.append(
+            [sum(w * v[c] for w, v in zip(row, value, strict=True)) for c in range(value_dim)]
+        )
     return output, weights

@@ -1,13 +1,15 @@
 """Scaled dot-product attention, the explicit formula: score, mask, normalise, mix."""
 
+import math
+
 import torch
 from torch import Tensor
 
 from attn_docs._checks import (
-    check_flag,
+    check_axis,
     check_float_tensor,
     check_mask,
-    check_number,
+    check_options,
     check_probability,
     check_query_key,
     check_value,
@@ -27,8 +29,8 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) ->
     Args:
         scores: Any shape with at least one axis; float16, bfloat16, float32 or float64.
         mask: Boolean, True where attending is allowed, or additive (float32 or `scores`'
-            dtype, −∞ where it is not). At least two axes, each 1 or that of the scores,
-            counted from the right.
+            dtype, −∞ where it is not). At least two axes if the scores have them, each 1 or
+            that of the scores, counted from the right.
         dim: Axis that the weights sum to one over: the keys.
 
     Returns:
@@ -55,12 +57,8 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) ->
         Vaswani et al., "Attention Is All You Need", section 3.2.3, arXiv:1706.03762 (2017).
     """
     check_float_tensor("scores", scores, min_axes=1)
-    if isinstance(dim, bool) or not isinstance(dim, int):
-        raise TypeError(f"dim must be an int; got {dim!r}")
-    if not -scores.ndim <= dim < scores.ndim:
-        raise ValueError(f"dim must be from {-scores.ndim} to {scores.ndim - 1}; got {dim}")
-    if mask is not None:
-        check_mask("mask", mask, tuple(scores.shape), scores)
+    check_axis("dim", dim, scores.ndim)
+    check_mask("mask", mask, tuple(scores.shape), scores)
     return _masked_softmax(_at_least_float32(scores), mask, dim).to(scores.dtype)
 
 
@@ -111,7 +109,7 @@ def attention_weights(
         Vaswani et al., "Attention Is All You Need", equation 1, arXiv:1706.03762 (2017).
     """
     shape = check_query_key(query, key, enable_gqa=enable_gqa)
-    _check_options(attn_mask, is_causal, scale, shape, query)
+    check_options(attn_mask, is_causal, scale, shape, query)
     return _weights(query, key, attn_mask, is_causal, scale, enable_gqa).to(query.dtype)
 
 
@@ -137,7 +135,7 @@ def scaled_dot_product_attention(
     Args:
         query: (…, n, d) or, with heads, (…, h, n, d); float16, bfloat16, float32 or float64.
         key: (…, m, d) or (…, h or 1, m, d); (…, g, m, d) with `enable_gqa`. Same dtype.
-        value: (…, m, e), its leading axes those of the key. Same dtype.
+        value: (…, m, e) or (…, h or 1, m, e); (…, g, m, e) with `enable_gqa`. Same dtype.
         attn_mask: Boolean, True where a query may attend, or additive (float32 or the query's
             dtype, −∞ where it may not). Two axes (n, m) or more, each 1 or that of the scores
             (…, n, m), counted from the right.
@@ -173,7 +171,7 @@ def scaled_dot_product_attention(
     shape = check_query_key(query, key, enable_gqa=enable_gqa)
     check_value(value, key, shape, enable_gqa=enable_gqa)
     check_probability("dropout_p", dropout_p)
-    _check_options(attn_mask, is_causal, scale, shape, query)
+    check_options(attn_mask, is_causal, scale, shape, query)
     weights = _weights(query, key, attn_mask, is_causal, scale, enable_gqa)  # … n m
     weights = torch.dropout(weights, dropout_p, train=True)
     if enable_gqa:
@@ -193,7 +191,7 @@ def _weights(
     if enable_gqa:
         key = _repeat_heads(key, query.size(-3))
     if scale is None:
-        scale = max(query.size(-1), 1) ** -0.5
+        scale = 1 / math.sqrt(max(query.size(-1), 1))  # without features every score is 0 anyway
     scores = query @ key.mT * scale  # … n m
     if is_causal:
         allowed = causal_mask(query.size(-2), key.size(-2), device=query.device)
@@ -219,17 +217,3 @@ def _at_least_float32(x: Tensor) -> Tensor:
 
 def _repeat_heads(x: Tensor, heads: int) -> Tensor:
     return x.repeat_interleave(heads // x.size(-3), dim=-3)  # … h m d
-
-
-def _check_options(
-    attn_mask: Tensor | None,
-    is_causal: bool,
-    scale: float | None,
-    scores_shape: tuple[int, ...],
-    query: Tensor,
-) -> None:
-    check_flag("is_causal", is_causal)
-    if scale is not None:
-        check_number("scale", scale)
-    if attn_mask is not None:
-        check_mask("attn_mask", attn_mask, scores_shape, query)
