@@ -1,0 +1,49 @@
+# Each target makes what it needs: a virtual environment in .venv from the pinned requirements.
+PYTHON ?= python3
+BIN := .venv/bin
+export NO_MKDOCS_2_WARNING := 1
+
+.PHONY: serve site test audit outputs figures bench lint chapter
+
+serve: .venv/site.done
+	$(BIN)/mkdocs serve
+
+site: .venv/site.done
+	$(BIN)/mkdocs build --site-dir site
+
+test: .venv/test.done
+	$(BIN)/python -m pytest --ignore tests/audit
+
+audit: .venv/test.done
+	$(BIN)/python -m pytest tests/audit
+	$(BIN)/zizmor --offline .github/workflows
+
+outputs: .venv/test.done
+	$(BIN)/python -m docs._tools.generate outputs
+
+figures: .venv/test.done
+	$(BIN)/python -m docs._tools.generate figures
+
+bench: .venv/test.done
+	$(BIN)/python -m docs._tools.bench
+
+lint: .venv/test.done
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/typos
+
+# make chapter PAGE=foundations/masks
+chapter: .venv/site.done
+	$(BIN)/python -m docs._tools.chapter $(PAGE)
+
+.venv/site.done: requirements/site.txt pyproject.toml
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed')"
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/site.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+.venv/test.done: .venv/site.done requirements/test.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements/test.txt
+	touch $@

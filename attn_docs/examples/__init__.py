@@ -1,0 +1,1 @@
+"""Complete scripts shown on the site, each with the lines it prints."""

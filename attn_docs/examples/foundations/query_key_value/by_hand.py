@@ -1,0 +1,17 @@
+import torch
+import torch.nn.functional as F
+
+from attn_docs import attention_by_hand, scaled_dot_product_attention
+
+query = [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
+key = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+value = [[1.0, 0.0, 0.5], [0.0, 1.0, 0.3], [0.5, 0.5, 0.8]]
+
+output, weights = attention_by_hand(query, key, value)
+for row in weights:
+    print("  ".join(f"{w:.4f}" for w in row))
+
+q, k, v = (torch.tensor(rows, dtype=torch.float64) for rows in (query, key, value))
+loops = torch.tensor(output, dtype=torch.float64)
+print((scaled_dot_product_attention(q, k, v) - loops).abs().max().item() < 1e-12)
+print((F.scaled_dot_product_attention(q, k, v) - loops).abs().max().item() < 1e-12)

@@ -1,0 +1,11 @@
+import torch
+
+from attn_docs import attention_weights
+
+torch.manual_seed(0)
+torch.set_printoptions(precision=4, sci_mode=False)
+d, keys = 512, 6
+query, key = torch.randn(1, d), torch.randn(keys, d)
+
+print(attention_weights(query, key, scale=1.0))
+print(attention_weights(query, key))  # 1/√d by default

@@ -1,0 +1,8 @@
+"""Bug: the query is scaled, and a function that scales is called with it."""
+
+import torch.nn.functional as F
+
+
+def attention(query, key, value):
+    query = query * query.size(-1) ** -0.5  # wrong: the next line scales again
+    return F.scaled_dot_product_attention(query, key, value)

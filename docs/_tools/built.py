@@ -1,0 +1,54 @@
+"""What a built page shows: its Python blocks as a reader copies them, and the site's counts."""
+
+import io
+import re
+import tokenize
+from functools import cache
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import html5lib
+
+
+@cache
+def parse(page: Path) -> Element:
+    """Return the tree of a built page."""
+    return html5lib.parse(page.read_text(encoding="utf-8"), namespaceHTMLElements=False)  # type: ignore[no-any-return]
+
+
+def code_blocks(page: Path) -> list[tuple[str, str]]:
+    """Return language and text of every code block; the language is "" where none is marked."""
+    found = []
+    for parent in parse(page).iter():
+        for child in parent:
+            if child.tag == "pre":
+                marks = re.findall(r"language-(\w+)", parent.get("class") or "")
+                found.append((marks[0] if marks else "", "".join(child.itertext())))
+    return found
+
+
+def python_blocks(page: Path) -> list[str]:
+    """Return the text of every Python block of a built page, in order."""
+    return [text for language, text in code_blocks(page) if language == "python"]
+
+
+def output_lines(block: str) -> list[str]:
+    """Return what a block says it prints: its `#>` comments, none from inside a docstring."""
+    tokens = tokenize.generate_tokens(io.StringIO(block).readline)
+    comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    return [text[2:].removeprefix(" ") for text in comments if text.startswith("#>")]
+
+
+def count(site: Path | None) -> dict[str, str]:
+    """Count the English pages' distinct blocks, their output lines, figures and formulas."""
+    pages = [p for p in site.rglob("*.html") if "zh" not in p.parts] if site else []
+    blocks = {text for page in pages for text in python_blocks(page)}
+    elements = [element for page in pages for element in parse(page).iter()]
+    tags = [str(element.tag).rpartition("}")[2] for element in elements]  # without the namespace
+    figures = {e.get("aria-labelledby") for e in elements if e.get("role") == "img"}
+    return {
+        "site.blocks": str(len(blocks)),
+        "site.outputs": str(sum(len(output_lines(block)) for block in blocks)),
+        "site.figures": str(len(figures)),
+        "site.formulas": str(tags.count("math")),
+    }

@@ -1,0 +1,131 @@
+"""Rewrite what the code generates: `outputs` (`#>` lines, tables, numbers) or `figures`.
+
+A module `attn_docs/figures/<part>/<mechanism>.py` says what its chapter needs: `FIGURES` and
+`TABLES` map a name to a function of the language ("en" or "zh"), `numbers()` returns the numbers
+that its prose uses, as text.
+"""
+
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from docs._tools import blocks
+from docs._tools.built import count
+from docs._tools.numbers import NUMBERS
+
+FIGURES = blocks.ROOT / "docs" / "assets" / "figures"
+TABLES = blocks.ROOT / "docs" / "_generated" / "tables"
+LANGUAGES = {"en": "", "zh": ".zh"}
+
+
+def modules() -> Iterator[tuple[str, ModuleType]]:
+    """Yield each figures module with its place, such as foundations/scaled_dot_product."""
+    root = blocks.ROOT / "attn_docs" / "figures"
+    for path in sorted(root.rglob("*.py")):
+        if not path.name.startswith("_"):
+            place = path.relative_to(root).with_suffix("").as_posix()
+            yield place, importlib.import_module(f"attn_docs.figures.{place.replace('/', '.')}")
+
+
+def generated(kind: str, folder: Path, ending: str) -> dict[Path, str]:
+    """Return what every FIGURES or TABLES function makes now, by the file it belongs in."""
+    return {
+        folder / place / f"{name}{suffix}{ending}": make(language).rstrip("\n") + "\n"
+        for place, module in modules()
+        for name, make in getattr(module, kind, {}).items()
+        for language, suffix in LANGUAGES.items()
+    }
+
+
+def figures() -> dict[Path, str]:
+    """Return every figure of the site as its code draws it now."""
+    return generated("FIGURES", FIGURES, ".svg")
+
+
+def tables() -> dict[Path, str]:
+    """Return every generated table of the site as its code computes it now."""
+    return generated("TABLES", TABLES, ".md")
+
+
+def numbers() -> dict[str, str]:
+    """Return every number that prose may name, as its code computes it now."""
+    return {
+        f"{place.rpartition('/')[2]}.{name}": text
+        for place, module in modules()
+        if hasattr(module, "numbers")
+        for name, text in module.numbers().items()
+    }
+
+
+def rewrite_outputs() -> None:
+    """Rewrite the `#>` lines of every example and docstring."""
+    for path in sorted((blocks.ROOT / "attn_docs").rglob("*.py")):
+        source = path.read_text(encoding="utf-8")
+
+        def renewed(match: re.Match[str], path: Path = path) -> str:
+            block = textwrap.dedent(match["source"])
+            new = textwrap.indent(run(block, path), match["indent"])
+            return f"{match['indent']}```python\n{new}{match['indent']}```"
+
+        new = blocks.DOCSTRING_BLOCK.sub(renewed, source)
+        if {"examples", "exhibits"} & set(path.parts) and path.name != "__init__.py":
+            new = run(new, path)
+        if new != source:
+            path.write_text(new, encoding="utf-8")
+
+
+def run(source: str, path: Path) -> str:
+    """Return a block with the `#>` lines of a fresh run."""
+    try:
+        if blocks.skip_reason(source):
+            return source
+        return blocks.with_outputs(source, blocks.run(source, str(path)))
+    except blocks.BlockError as error:
+        sys.exit(f"{path.relative_to(blocks.ROOT)}: {error}")
+
+
+def write(files: dict[Path, str], folder: Path) -> None:
+    """Write the files and delete what no code makes any more."""
+    for old in folder.rglob("*.*"):
+        if old not in files:
+            old.unlink()
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def write_numbers(extra: dict[str, str]) -> None:
+    """Write the data file that the site build reads."""
+    text = json.dumps({**numbers(), **extra}, indent=2, sort_keys=True) + "\n"
+    NUMBERS.write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    """Rewrite what the command line names."""
+    if os.environ.get("CI"):
+        sys.exit("generated files are written by a person, who reads the change: not under CI")
+    if sys.argv[1:] == ["figures"]:
+        write(figures(), FIGURES)
+    elif sys.argv[1:] == ["outputs"]:
+        rewrite_outputs()
+        write(tables(), TABLES)
+        # the home page shows the counts of a built site, and a site needs numbers to be built
+        write_numbers(count(None))
+        with tempfile.TemporaryDirectory() as site:
+            command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", site]
+            subprocess.run(command, check=True, cwd=blocks.ROOT)  # noqa: S603
+            write_numbers(count(Path(site)))
+    else:
+        sys.exit("usage: python -m docs._tools.generate outputs|figures")
+
+
+if __name__ == "__main__":
+    main()
