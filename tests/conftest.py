@@ -1,0 +1,151 @@
+"""The built site and a browser to look at it with, shared by tests/site and tests/audit.
+
+`site.pages` maps addresses ("", "foundations/masks/", "zh/…") to files, `site.tree(address)` gives
+a parsed page, tags without namespaces. `visit` opens a page of the served site in the browser.
+"""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+from xml.etree.ElementTree import Element
+
+import html5lib
+import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+
+ROOT = Path(__file__).parents[1]
+SUB_PATH = "/some/sub/path/"  # the site must work wherever it is put
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+NO_BROWSER = pytest.StashKey[str]()
+
+
+def parse(html: str) -> tuple[Element, list[str]]:
+    """Return a page's tree, its tags without namespaces, and what HTML's grammar says against it."""
+    parser = html5lib.HTMLParser(namespaceHTMLElements=False)
+    tree = parser.parse(html)
+    for element in tree.iter():
+        element.tag = re.sub("^{.*}", "", str(element.tag))
+    return tree, [f"line {line}: {code} {data}" for (line, _), code, data in parser.errors]
+
+
+class Site:
+    """A built site."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        files = [file for file in sorted(path.rglob("*.html")) if file.name != "404.html"]
+        self.pages = {file.relative_to(path).as_posix().removesuffix("index.html"): file for file in files}
+        self.parsed = functools.cache(lambda url: parse(self.pages[url].read_text(encoding="utf-8")))
+
+    def tree(self, url: str) -> Element:
+        """Return the parsed page at an address."""
+        return self.parsed(url)[0]
+
+
+def build_site(path: Path, **settings: str) -> Site:
+    """Build the site as readers build it; a failure shows what the builder said."""
+    unset = {"SITE_URL": "", "REPO_URL": "", "SOURCE_DATE_EPOCH": "1750000000"}
+    environment = {**os.environ, **unset, "NO_MKDOCS_2_WARNING": "1", **settings}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(path)]
+    done = subprocess.run(  # noqa: S603
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.fail(f"mkdocs build --strict failed:\n{done.stdout}\n{done.stderr}", pytrace=False)
+    return Site(path)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    return build_site(tmp_path_factory.mktemp("site"))
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Serves a folder below SUB_PATH, and nothing beside it."""
+
+    def translate_path(self, path: str) -> str:
+        below = path.startswith(SUB_PATH)
+        return super().translate_path(path.removeprefix(SUB_PATH[:-1]) if below else "/outside")
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="session")
+def address(site: Site) -> Iterator[str]:
+    """Where the built site is served."""
+    handler = functools.partial(Handler, directory=str(site.path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}{SUB_PATH}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
+    names = ["chromium", "chromium-browser", "google-chrome", "chrome"]
+    chromium = next(filter(None, map(shutil.which, names)), None)
+    if chromium is None:
+        message = f"BROWSER CHECKS DID NOT RUN: chromium not found (looked for {', '.join(names)})"
+        if os.environ.get("REQUIRE_BROWSER") == "1":
+            pytest.fail(message, pytrace=False)
+        request.config.stash[NO_BROWSER] = message
+        pytest.skip(message)
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield launched
+        launched.close()
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if message := config.stash.get(NO_BROWSER, None):
+        terminalreporter.write_line(message, red=True, bold=True)
+
+
+@pytest.fixture(scope="session")
+def tab(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    context.set_default_timeout(10_000)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture(scope="session")
+def visit(tab: Page, address: str) -> Callable[..., SimpleNamespace]:
+    """Open a page; return what it requested, and what it or the browser complained about."""
+    seen = SimpleNamespace(requests=[], complaints=[])
+    tab.on("request", lambda request: seen.requests.append(request.url))
+    tab.on("requestfailed", lambda request: seen.complaints.append(f"failed: {request.url}"))
+    tab.on("pageerror", lambda error: seen.complaints.append(f"error: {error}"))
+    tab.on(
+        "console",
+        lambda message: message.type in {"error", "warning"}
+        and seen.complaints.append(f"console: {message.text}"),
+    )
+
+    def open_page(url: str, width: int = 360, scheme: str = "light") -> SimpleNamespace:
+        seen.requests, seen.complaints = [], []
+        tab.set_viewport_size(ViewportSize(width=width, height=800))
+        tab.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        tab.goto(address + url)
+        return SimpleNamespace(tab=tab, requests=seen.requests, complaints=seen.complaints)
+
+    return open_page

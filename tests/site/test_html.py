@@ -1,0 +1,178 @@
+"""Every built page is valid HTML, its links lead somewhere, and it asks no other host for anything.
+
+html5lib reports what the grammar of HTML forbids (unclosed or misnested elements, stray end tags,
+bad characters); it knows no attributes, so identifiers, languages and addresses are checked here.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from posixpath import dirname, join, normpath
+from urllib.parse import unquote, urlsplit
+from xml.etree.ElementTree import Element
+
+import pytest
+from fontTools.ttLib import TTFont
+
+from tests.conftest import ROOT, Site, parse
+
+RESOURCES = {"src", "srcset", "poster", "data", "background"}
+CSS_URL = re.compile(r"""(?:url\(|@import)\s*["']?([^"')\s;]+)""")
+NOT_PROSE = {"code", "pre", "script", "style", "annotation"}
+
+
+def grammar(html: str) -> list[str]:
+    return parse(html)[1]
+
+
+def identifiers(html: str) -> list[str]:
+    found = Counter(element.get("id") for element in parse(html)[0].iter())
+    return [f"id {name!r} occurs {n} times" for name, n in found.items() if name and n > 1]
+
+
+def resources(html: str) -> list[str]:
+    """Name what the page would fetch from another host, or from an address that ignores sub-paths."""
+    addresses = []
+    for element in parse(html)[0].iter():
+        addresses += [value for name, value in element.items() if name in RESOURCES]
+        if element.tag == "link" and element.get("rel") not in {"canonical", "prev", "next"}:
+            addresses.append(element.get("href", ""))
+        if element.tag in {"use", "image"}:
+            addresses += [value for name, value in element.items() if name.endswith("href")]
+        styles = (element.text or "") if element.tag == "style" else element.get("style", "")
+        addresses += CSS_URL.findall(styles)
+    return [f"asks for {address}" for address in addresses if foreign(address)]
+
+
+def foreign(address: str) -> bool:
+    parts = urlsplit(address)
+    return bool(parts.netloc or address.startswith("/") or parts.scheme not in {"", "data"})
+
+
+def head_and_headings(html: str) -> list[str]:
+    tree = parse(html)[0]
+    title, description = tree.find(".//title"), tree.find(".//meta[@name='description']")
+    wanted = {
+        "lang": tree.get("lang"),
+        "title": title is not None and title.text,
+        "description": description is not None and description.get("content"),
+        "exactly one h1": len(tree.findall(".//h1")) == 1,
+        "alt on every image": all(image.get("alt") is not None for image in tree.iter("img")),
+    }
+    return [f"lacks {name}" for name, value in wanted.items() if not value]
+
+
+def prose(element: Element) -> str:
+    """Return the text that a reader sees outside code."""
+    if element.tag in NOT_PROSE:
+        return element.tail or ""
+    return (element.text or "") + "".join(map(prose, element)) + (element.tail or "")
+
+
+def dollars(html: str) -> list[str]:
+    text = prose(parse(html)[0])
+    return [f"a $ is left in: …{found}…" for found in re.findall(r".{0,30}\$.{0,30}", text)]
+
+
+CHECKS = [grammar, identifiers, resources, head_and_headings, dollars]
+
+
+def broken_links(site: Site) -> list[str]:
+    problems = []
+    targets = {
+        url: {e.get("id") or e.get("name") for e in site.tree(url).iter()} for url in site.pages
+    }
+    for url in site.pages:
+        for link in site.tree(url).iter("a"):
+            parts = urlsplit(link.get("href", "#"))
+            if parts.scheme or parts.netloc:
+                continue
+            path = unquote(parts.path)
+            target = normpath(join(url if url.endswith("/") else dirname(url), path)) if path else url
+            target = "" if target == "." else target
+            target += "/" if path.endswith((".", "/")) and target and target[-1] != "/" else ""
+            anchor = unquote(parts.fragment)
+            exists = target in targets or (site.path / target).is_file()
+            if path.startswith("/") or not exists:
+                problems.append(f"{url}: the link {link.get('href')} leads nowhere")
+            elif anchor and anchor not in targets.get(target, set()):
+                problems.append(f"{url}: the link {link.get('href')} has no such anchor")
+    return problems
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_pages(site: Site, check):
+    texts = {url: file.read_text(encoding="utf-8") for url, file in site.pages.items()}
+    texts["404.html"] = (site.path / "404.html").read_text(encoding="utf-8")
+    assert not [f"{url}: {problem}" for url, html in texts.items() for problem in check(html)]
+
+
+def test_links(site: Site):
+    assert not broken_links(site)
+
+
+def test_languages_and_descriptions(site: Site):
+    described = Counter()
+    for url in site.pages:
+        assert site.tree(url).get("lang") == ("zh" if url.startswith("zh/") else "en"), url
+        meta = site.tree(url).find(".//meta[@name='description']")
+        described[meta.get("content"), url.startswith("zh/")] += 1
+    assert not [text for (text, _), times in described.items() if times > 1], "not its own"
+
+
+def test_stylesheets_ask_no_other_host(site: Site):
+    for file in site.path.rglob("*.css"):
+        addresses = CSS_URL.findall(file.read_text(encoding="utf-8"))
+        assert not list(filter(foreign, addresses)), file.relative_to(site.path)
+
+
+def test_font_has_every_character_of_every_formula(site: Site):
+    font = set(TTFont(ROOT / "docs/assets/fonts/stix-two-math.woff2").getBestCmap())
+    for url in site.pages:
+        for formula in site.tree(url).iter("math"):
+            shown = [e for e in formula.iter() if e.tag in {"mi", "mn", "mo", "ms", "mtext"}]
+            for element in shown:
+                text = "".join((element.text or "").split())
+                if element.tag == "mi" and len(text) == 1 and not element.get("mathvariant"):
+                    text += italic(text)
+                # Chinese words in a formula come in the font of the text around it, and the
+                # selector between two styles of script is no character of its own
+                free = {c for c in text if unicodedata.east_asian_width(c) in "WF"} | {"\ufe00"}
+                lacking = {c for c in text if ord(c) not in font} - free
+                assert not lacking, f"{url}: docs/assets/fonts/unicodes.txt lacks {lacking}"
+
+
+def italic(letter: str) -> str:
+    """Return the character that a browser shows for a variable of one letter."""
+    name = unicodedata.name(letter).replace("LATIN ", "").replace("GREEK ", "")
+    name = name.replace(" LETTER", "")
+    try:
+        return unicodedata.lookup(f"MATHEMATICAL ITALIC {name}")
+    except KeyError:  # h is an older character, and digits and signs have no italic
+        return "ℎ" if letter == "h" else ""
+
+
+PAGE = '<!doctype html><html lang="en"><head><title>t</title><meta name="description" content="d">'
+BROKEN = {
+    "a foreign script": (resources, '<script src="https://cdn.example.org/x.js"></script>'),
+    "a foreign font": (resources, "<style>@font-face{src:url(//fonts.example.org/f.woff2)}</style>"),
+    "an address from the root": (resources, '<img src="/logo.png" alt="">'),
+    "an id twice": (identifiers, '<p id="a"></p><p id="a"></p>'),
+    "an image without alt": (head_and_headings, '<h1>h</h1><img src="x.png">'),
+    "two first headings": (head_and_headings, "<h1>a</h1><h1>b</h1>"),
+    "an unclosed element": (grammar, "<div><p>text</section>"),
+    "a formula not found": (dollars, "<table><tr><td>the value $p(x</td></tr></table>"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_checks_see(name):
+    check, body = BROKEN[name]
+    assert check(f"{PAGE}</head><body>{body}</body></html>")
+
+
+def test_link_check_sees(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "index.html").write_text(PAGE + '<a href="a/#no">1</a><a href="b/">2</a>')
+    (tmp_path / "a/index.html").write_text(PAGE + '<a href="../#no">3</a><a href="..">4</a>')
+    assert len(broken_links(Site(tmp_path))) == 3
