@@ -1,0 +1,1 @@
+"""What draws the site's figures, from the values they show."""
