@@ -11,7 +11,7 @@ from markdown.preprocessors import Preprocessor
 
 OPENING = re.compile(r'^(?P<indent> *)```python( hl_lines="[^"]+")?$')
 INCLUDE = re.compile(r'^ *--8<-- "(?P<path>[^":]+\.py)(:\w+)?"$')
-MODULE = re.compile(r"^attn_docs/(?!examples/|exhibits/|figures/|benchmarks/)\w+/\w+\.py$")
+MODULE = re.compile(r"^attn_docs/(?!examples/|exhibits/|figures/|tables/|benchmarks/)\w+/\w+\.py$")
 
 
 class _Titles(Preprocessor):

@@ -1,8 +1,8 @@
 """Rewrite what the code generates: `outputs` (`#>` lines, tables, numbers) or `figures`.
 
-A module `attn_docs/figures/<part>/<mechanism>.py` says what its chapter needs: `FIGURES` and
-`TABLES` map a name to a function of the language ("en" or "zh"), `numbers()` returns the numbers
-that its prose uses, as text.
+The modules of `attn_docs/figures` and `attn_docs/tables` say what the chapter of the same name
+needs: `FIGURES` and `TABLES` map a name to a function of the language ("en" or "zh"), `numbers()`
+returns the numbers that its prose uses, as text.
 """
 
 import importlib
@@ -27,12 +27,12 @@ LANGUAGES = {"en": "", "zh": ".zh"}
 
 
 def modules() -> Iterator[tuple[str, ModuleType]]:
-    """Yield each figures module with its place, such as foundations/scaled_dot_product."""
-    root = blocks.ROOT / "attn_docs" / "figures"
-    for path in sorted(root.rglob("*.py")):
-        if not path.name.startswith("_"):
+    """Yield each module of figures or tables with its place, such as foundations/masks."""
+    for kind in ("figures", "tables"):
+        root = blocks.ROOT / "attn_docs" / kind
+        for path in sorted(root.rglob("[!_]*.py")):
             place = path.relative_to(root).with_suffix("").as_posix()
-            yield place, importlib.import_module(f"attn_docs.figures.{place.replace('/', '.')}")
+            yield place, importlib.import_module(f"attn_docs.{kind}.{place.replace('/', '.')}")
 
 
 def generated(kind: str, folder: Path, ending: str) -> dict[Path, str]:

@@ -10,8 +10,13 @@ value = [[1.0, 0.0, 0.5], [0.0, 1.0, 0.3], [0.5, 0.5, 0.8]]
 output, weights = attention_by_hand(query, key, value)
 for row in weights:
     print("  ".join(f"{w:.4f}" for w in row))
+#> 0.2645  0.4711  0.2645
+#> 0.2645  0.2645  0.4711
+#> 0.2192  0.3904  0.3904
 
 q, k, v = (torch.tensor(rows, dtype=torch.float64) for rows in (query, key, value))
 loops = torch.tensor(output, dtype=torch.float64)
 print((scaled_dot_product_attention(q, k, v) - loops).abs().max().item() < 1e-12)
+#> True
 print((F.scaled_dot_product_attention(q, k, v) - loops).abs().max().item() < 1e-12)
+#> True

@@ -19,4 +19,10 @@ key = torch.tensor(
 )
 
 print(query @ key.T)  # a row for each word that asks, a column for each that answers
+#> tensor([[0., 1., 0.],
+#>         [0., 0., 1.],
+#>         [0., 1., 1.]])
 print(attention_weights(query, key))
+#> tensor([[0.2645, 0.4711, 0.2645],
+#>         [0.2645, 0.2645, 0.4711],
+#>         [0.2192, 0.3904, 0.3904]])

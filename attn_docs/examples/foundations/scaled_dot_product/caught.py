@@ -15,6 +15,7 @@ value = torch.randn(7, 6, dtype=torch.float64)  # m e
 order = torch.randperm(7)
 
 print("shape  ones stay ones  order of keys  equals PyTorch")
+#> shape  ones stay ones  order of keys  equals PyTorch
 for bug in (missing_scale, scaled_twice, softmax_over_queries, reshaped_key):
     output = bug.attention(query, key, value)
     checks = (
@@ -24,3 +25,7 @@ for bug in (missing_scale, scaled_twice, softmax_over_queries, reshaped_key):
         torch.allclose(F.scaled_dot_product_attention(query, key, value), output),
     )
     print(*("pass" if check else "FAIL" for check in checks), bug.__name__.rpartition(".")[2])
+#> pass pass pass FAIL missing_scale
+#> pass pass pass FAIL scaled_twice
+#> pass FAIL pass FAIL softmax_over_queries
+#> pass pass FAIL FAIL reshaped_key

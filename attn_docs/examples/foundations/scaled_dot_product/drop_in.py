@@ -20,3 +20,7 @@ for options in ({}, {"attn_mask": mask}, {"is_causal": True}, {"scale": 0.1}):
     for mine, reference in zip(*gradients, strict=True):
         difference = max(difference, (mine - reference).abs().max().item())
     print(list(options), difference < 1e-12)
+#> [] True
+#> ['attn_mask'] True
+#> ['is_causal'] True
+#> ['scale'] True

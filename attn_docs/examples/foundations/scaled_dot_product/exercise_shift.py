@@ -11,3 +11,4 @@ shift = torch.randn(4, dtype=torch.float64)
 before = scaled_dot_product_attention(query, key, value)
 after = scaled_dot_product_attention(query, key + shift, value)
 print(torch.allclose(before, after))
+#> True

@@ -14,3 +14,4 @@ def attention(query, key, value, mask=None):
 torch.manual_seed(0)
 query, key, value = torch.randn(5, 4), torch.randn(7, 4), torch.randn(7, 6)
 print(tuple(attention(query, key, value).shape))
+#> (5, 6)

@@ -20,3 +20,5 @@ for dtype in (torch.float16, torch.bfloat16):
     theirs = error(F.scaled_dot_product_attention)
     ours = error(scaled_dot_product_attention)
     print(dtype, ours <= 2 * theirs, error(plain) > 3 * theirs)
+#> torch.float16 True True
+#> torch.bfloat16 True True

@@ -7,7 +7,9 @@ nothing = torch.zeros(1, 3, dtype=torch.bool)
 
 plain = torch.softmax(scores.masked_fill(~nothing, float("-inf")), dim=-1)
 print(plain.detach())
+#> tensor([[nan, nan, nan]])
 
 ours = masked_softmax(scores, nothing)
 ours.sum().backward()
 print(ours.detach(), scores.grad)
+#> tensor([[0., 0., 0.]]) tensor([[0., 0., 0.]])

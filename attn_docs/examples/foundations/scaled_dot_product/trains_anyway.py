@@ -40,3 +40,8 @@ for name, attend in (
 ):
     losses = train(attend)
     print(f"{name:22} {losses[0]:.1f} to {losses[-1]:.1f}")
+#> right                  2.1 to 0.0
+#> missing scale          2.8 to 0.0
+#> scaled twice           2.1 to 0.0
+#> softmax over queries   2.1 to 0.0
+#> reshaped key           2.2 to 2.1

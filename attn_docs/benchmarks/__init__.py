@@ -1,0 +1,1 @@
+"""Measured comparisons, side by side in one run; `make bench` prints and stores them."""

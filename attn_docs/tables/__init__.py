@@ -1,0 +1,1 @@
+"""The tables and numbers that the pages show, computed."""

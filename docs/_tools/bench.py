@@ -1,0 +1,65 @@
+"""Run the measured comparisons, store those that pages show, and measure the site itself."""
+
+import cProfile
+import gzip
+import importlib
+import os
+import pstats
+import sys
+import tempfile
+from pathlib import Path
+
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+
+from docs._tools import blocks
+from docs._tools.generate import LANGUAGES
+
+RESULTS = blocks.ROOT / "docs" / "_generated" / "benchmarks"
+
+
+def measure_chapters() -> None:
+    """Run every chapter's benchmark and store its tables, in both languages from one run."""
+    root = blocks.ROOT / "attn_docs" / "benchmarks"
+    for path in sorted(root.glob("*/[!_]*.py")):
+        place = path.relative_to(root).with_suffix("")
+        module = importlib.import_module(f"attn_docs.benchmarks.{'.'.join(place.parts)}")
+        print(f"\n## {place}\n")
+        for name, make in module.main().items():
+            for language, suffix in LANGUAGES.items():
+                target = RESULTS / place / f"{name}{suffix}.md"
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(make(language) + "\n", encoding="utf-8")
+            print(f"\n{make('en')}")
+
+
+def measure_site() -> None:
+    """Build the site under the profiler; print the pages' bytes and our extensions' share."""
+    with tempfile.TemporaryDirectory() as site:
+        config = load_config(str(blocks.ROOT / "mkdocs.yml"), site_dir=site)
+        profile = cProfile.Profile()
+        config.plugins.on_startup(command="build", dirty=False)
+        profile.runcall(build, config)
+        config.plugins.on_shutdown()
+        stats = pstats.Stats(profile).stats  # type: ignore[attr-defined]
+        total = max(cumulative for *_, cumulative, _ in stats.values())
+        ours = {
+            (Path(file).name, line): cumulative
+            for (file, line, name), (*_, cumulative, _) in stats.items()
+            if Path(file).parent.name == "_tools" and name == "run"
+        }
+        print(f"\n## Site\n\nbuild {total:.1f} s, our extensions {sum(ours.values()) / total:.1%}")
+        for (file, _), share in sorted(ours.items()):
+            print(f"    {file:20} {share / total:.1%}")
+        print("\npage, HTML bytes compressed:")
+        for page in sorted(Path(site).rglob("*.html")):
+            size = len(gzip.compress(page.read_bytes(), mtime=0))
+            print(f"    {page.relative_to(site).as_posix():60} {size:7,}")
+
+
+if __name__ == "__main__":
+    if os.environ.get("CI"):
+        sys.exit("measurements are stored by a person, who reads the change: not under CI")
+    os.chdir(blocks.ROOT)
+    measure_chapters()
+    measure_site()
