@@ -52,7 +52,6 @@ def attention_by_hand(
         powers = [math.exp(s - max(scores)) for s in scores]
         row = [p / sum(powers) for p in powers]
         weights.append(row)
-        output.append(
-            [sum(w * v[c] for w, v in zip(row, value, strict=True)) for c in range(value_dim)]
-        )
+        mixed = [sum(row[j] * value[j][c] for j in range(len(key))) for c in range(value_dim)]
+        output.append(mixed)
     return output, weights
