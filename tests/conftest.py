@@ -11,10 +11,12 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
+from typing import BinaryIO
 from xml.etree.ElementTree import Element
 
 import html5lib
@@ -77,11 +79,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """Serves a folder below SUB_PATH, and nothing beside it."""
+    """Serves a folder below SUB_PATH, and nothing beside it, piece by piece as a network does."""
 
     def translate_path(self, path: str) -> str:
         below = path.startswith(SUB_PATH)
         return super().translate_path(path.removeprefix(SUB_PATH[:-1]) if below else "/outside")
+
+    def copyfile(self, source: BinaryIO, outputfile: BinaryIO) -> None:
+        while piece := source.read(8192):
+            outputfile.write(piece)
+            time.sleep(0.002)
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

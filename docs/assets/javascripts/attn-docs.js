@@ -38,6 +38,10 @@
       else box.removeAttribute("tabindex")
     }
   }
-  addEventListener("load", markScrollers)
+  addEventListener("load", () => {
+    markScrollers()
+    // each block's copy button comes in a nav of its own: no landmarks, there are too many
+    for (const nav of document.querySelectorAll(".md-code__nav")) nav.setAttribute("role", "none")
+  })
   addEventListener("resize", markScrollers)
 })()

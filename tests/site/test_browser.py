@@ -1,0 +1,148 @@
+"""The site in a real browser, served below a sub-path: what it asks for, shows and lets one do."""
+
+import gzip
+from types import SimpleNamespace
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.conftest import SUB_PATH, Site
+
+CHAPTER = "foundations/scaled-dot-product/"
+TEMPLATES = ["", CHAPTER, "reference/api/foundations/scaled-dot-product/", f"zh/{CHAPTER}"]
+FIRST_VIEW = 180 * 1024
+SHIFT = """() => new Promise(resolve => {
+    let shift = 0
+    new PerformanceObserver(list => list.getEntries().forEach(entry => shift += entry.value))
+        .observe({ type: "layout-shift", buffered: true })
+    setTimeout(() => resolve(shift), 60)
+})"""
+
+
+def violations(tab, **options) -> list[str]:
+    """Return what axe-core finds wrong with the page that is open."""
+    found = Axe().run(tab, options=options).response["violations"]
+    return [f"{v['id']}: {v['help']}: {node['html'][:120]}" for v in found for node in v["nodes"]]
+
+
+@pytest.fixture(scope="module")
+def visits(site: Site, visit) -> dict[str, SimpleNamespace]:
+    """Every page on a phone, with what there is to say of it."""
+    rules = {"color-contrast": {"enabled": False}, "target-size": {"enabled": True}}
+    seen = {}
+    for url in site.pages:
+        page = visit(url)
+        page.width = page.tab.evaluate("document.scrollingElement.scrollWidth")
+        page.shift = page.tab.evaluate(SHIFT)
+        page.violations = violations(page.tab, rules=rules)
+        seen[url] = page
+    return seen
+
+
+def test_nothing_fails_and_nobody_else_is_asked(visits, address):
+    for url, page in visits.items():
+        assert not page.complaints, url
+        foreign = [r for r in page.requests if not r.startswith((address, "data:", "blob:"))]
+        assert not foreign, url
+
+
+def test_search_index_is_fetched_by_no_page(visits):
+    assert not [url for url, page in visits.items() if any("search_index" in r for r in page.requests)]
+
+
+def test_first_view_fits_its_budget(visits, site: Site):
+    for url, page in visits.items():
+        paths = {unquote(urlsplit(r).path).removeprefix(SUB_PATH) for r in page.requests}
+        files = [site.path / (p + "index.html" if p.endswith("/") or not p else p) for p in paths]
+        size = sum(len(gzip.compress(file.read_bytes())) for file in files)
+        assert size <= FIRST_VIEW, f"{url or 'home'}: {size / 1024:.0f} KB"
+
+
+def test_no_page_scrolls_sideways_on_a_phone(visits):
+    assert not {url: page.width for url, page in visits.items() if page.width > 360}
+
+
+def test_nothing_moves_while_loading(visits):
+    assert not {url: page.shift for url, page in visits.items() if page.shift}
+
+
+def test_accessibility(visits):
+    assert not {url: page.violations for url, page in visits.items() if page.violations}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("url", TEMPLATES)
+def test_contrast(visit, url, scheme):
+    page = visit(url, width=1280, scheme=scheme)
+    assert not violations(page.tab, runOnly=["color-contrast"])
+
+
+def test_everything_shows_without_javascript(browser, address):
+    with browser.new_context(java_script_enabled=False) as context:
+        tab = context.new_page()
+        for url in (CHAPTER, f"zh/{CHAPTER}"):
+            tab.goto(address + url)
+            for shown in ("article h1", "article p", "div.formula math", "pre > code", "svg.figure"):
+                expect(tab.locator(shown).first, url).to_be_visible()
+            formula = tab.locator("div.formula mfrac").first.bounding_box()
+            assert formula is not None
+            assert formula["height"] > 20, "the fraction is not stacked"
+
+
+def test_copy_button_gives_the_text_of_every_block(visit, site: Site):
+    tab = visit(CHAPTER, width=1280).tab
+    texts = ["".join(pre.itertext()) for pre in site.tree(CHAPTER).iter("pre")]
+    for block, text in zip(tab.locator("pre").all(), texts, strict=True):
+        block.evaluate("pre => pre.closest('details')?.setAttribute('open', '')")
+        block.locator("button[data-md-type=copy]").evaluate("button => button.click()")
+        assert tab.evaluate("navigator.clipboard.readText()") == text.rstrip()
+
+
+@pytest.mark.parametrize(
+    ("url", "language", "target"),
+    [
+        ("", "zh", "zh/"),
+        ("zh/", "en", ""),
+        (CHAPTER, "zh", f"zh/{CHAPTER}"),
+        (f"zh/{CHAPTER}", "en", CHAPTER),
+        (TEMPLATES[2], "zh", "zh/reference/api/"),  # the API reference is in English alone
+    ],
+)
+def test_language_switch_stays_on_the_page(visit, address, url, language, target):
+    tab = visit(url, width=1280).tab
+    tab.locator(".md-header .md-select button").hover()
+    tab.locator(f".md-select a[hreflang={language}]").click()
+    expect(tab).to_have_url(address + target)
+
+
+def test_palette_can_be_changed(visit):
+    tab = visit("", width=1280).tab
+    found = [tab.locator("body").get_attribute("data-md-color-scheme")]
+    for _ in range(2):
+        tab.locator("[data-md-component=palette] label:visible").click()
+        found.append(tab.locator("body").get_attribute("data-md-color-scheme"))
+    tab.evaluate("localStorage.clear()")
+    assert found == ["default", "default", "slate"]  # automatic, light, dark
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("", ["softmax", "scaled_dot_product_attention", "query"]),
+        ("zh/", ["注意力", "缩放点积", "softmax", "scaled_dot_product_attention"]),
+    ],
+)
+def test_search(visit, url, words):
+    page = visit(url, width=1280)
+    field = page.tab.locator(".md-search__input")
+    for word in words:
+        field.fill(word)
+        field.press("End")
+        found = page.tab.locator(".md-search-result__list a").first
+        expect(found, word).to_be_visible()
+        links = page.tab.locator(".md-search-result__list a").evaluate_all("all => all.map(a => a.href)")
+        chinese = ["/zh/" in link for link in links]
+        assert any(chinese) if url else not any(chinese), word
+    assert not page.complaints
