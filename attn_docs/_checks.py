@@ -1,6 +1,6 @@
 """Argument checks shared by the mechanisms: each message names argument, rule and value."""
 
-import sys
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from numbers import Integral, Real
@@ -43,8 +43,7 @@ def check_number(name: str, value: float) -> None:
     # a Fraction is a Real that no tensor can be multiplied by
     if isinstance(value, (bool, Fraction)) or not isinstance(value, (Real, torch.SymFloat)):
         raise TypeError(f"{name} must be an int or a float; got {value!r}")
-    # false for NaN too, and no overflow for huge ints
-    if not abs(value) <= sys.float_info.max:
+    if not -math.inf < value < math.inf:  # neither holds for NaN
         raise ValueError(f"{name} must be finite; got {value!r}")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import numpy
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -204,7 +204,7 @@ REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: sdpa(is_causal=1), TypeError, "is_causal must be True or False; got 1"),
     (lambda: sdpa(enable_gqa=None), TypeError, "enable_gqa must be True or False; got None"),
     (lambda: sdpa(scale=math.inf), ValueError, "scale must be finite; got inf"),
-    (lambda: sdpa(scale=-(10**400)), ValueError, f"scale must be finite; got -1{400 * '0'}"),
+    (lambda: sdpa(scale=-math.inf), ValueError, "scale must be finite; got -inf"),
     (lambda: sdpa(scale="0.5"), TypeError, "scale must be an int or a float; got '0.5'"),
     (
         lambda: sdpa(scale=Fraction(1, 2)),
@@ -336,13 +336,13 @@ def test_refused_with_these_words(
         call()
 
 
-@pytest.mark.parametrize("number", [numpy.float64(0.5), numpy.float32(0.5), numpy.float16(0.5)])
+@pytest.mark.parametrize("number", [np.float64(0.5), np.float32(0.5), np.float16(0.5)])
 def test_numpys_numbers_are_numbers(number: float) -> None:
     query, key, value = (t + 1 for t in (QUERY, KEY, VALUE))
     assert sdpa(query, key, value, scale=number).equal(sdpa(query, key, value, scale=0.5))
     assert attention_by_hand([[number]], [[1.0]], [[number]]) == ([[0.5]], [[1.0]])
     assert sdpa(dropout_p=number).shape == (2, 6, 5, 9)
-    two = numpy.int64(2)
+    two = np.int64(2)
     assert causal_mask(two, two, offset=two).equal(causal_mask(2, 2, offset=2))
     assert padding_mask([two], two).equal(padding_mask([2], 2))
     assert masked_softmax(QUERY, dim=two).equal(masked_softmax(QUERY, dim=2))

@@ -1,6 +1,6 @@
 """Causal and padding masks: which keys they let a query see, and that nothing else leaks."""
 
-import numpy
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -131,7 +131,7 @@ def test_padding_mask_takes_lengths_of_any_integer_type(dtype: torch.dtype) -> N
 
 
 def test_padding_mask_takes_any_sequence_of_ints() -> None:
-    for lengths in (range(3), list(numpy.arange(3)), (0, 1, 2)):
+    for lengths in (range(3), list(np.arange(3)), (0, 1, 2)):
         assert padding_mask(lengths).tolist() == [[False, False], [True, False], [True, True]]
 
 
