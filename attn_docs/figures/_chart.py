@@ -19,7 +19,7 @@ STYLE = [
         "axes.edgecolor": INK,
         "axes.spines.right": False,
         "axes.spines.top": False,
-        "grid.alpha": 0.2,
+        "grid.alpha": 0.15,
         "grid.color": INK,
         "font.size": 12,
         "svg.fonttype": "none",

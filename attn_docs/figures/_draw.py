@@ -14,7 +14,7 @@ ON_ACCENT = "var(--figure-on-accent)"
 INK = "currentColor"
 
 # The strongest accent that text in currentColor is still easily read on, in both palettes.
-SHADE = 0.35
+SHADE = 0.45
 
 STAGES = {
     "project": {"en": "project", "zh": "投影"},

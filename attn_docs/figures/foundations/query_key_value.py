@@ -72,7 +72,7 @@ def attention_map(language: str) -> str:
         middle = top + (index + 0.5) * height
         write(drawing, word, left + (index + 0.5) * width, 36, **bold)
         write(drawing, word, left - 12, middle, text_anchor="end", **bold)
-        write(drawing, f"{weights[index].sum():.0f}", right + 27, middle, 12)
+        write(drawing, f"{weights[index].sum():g}", right + 27, middle, 12)
         for column in range(3):
             x = left + (column + 0.5) * width
             write(
@@ -109,7 +109,7 @@ _MEAN = {
         "join": ". ",
         "name": "value",
         "weight": "weight",
-        "output": "output: the filled parts, stacked",
+        "output": "output: filled parts stacked, bar by bar",
     },
     "zh": {
         "title": "三个值的加权平均",
@@ -121,7 +121,7 @@ _MEAN = {
         "join": "；",
         "name": "值",
         "weight": "权重",
-        "output": "输出：把填充的部分叠放起来",
+        "output": "输出：逐个分量叠放填充的部分",
     },
 }
 _SOURCES = (
@@ -136,7 +136,7 @@ def weighted_mean(language: str) -> str:
     """Draw how the second query's weights mix three values into its output."""
     text = _MEAN[language]
     weights, values = WEIGHTS[1], torch.tensor(VALUES, dtype=torch.float64)
-    drawing = canvas(340, 330)
+    drawing = canvas(340, 320)
     for source, weight in enumerate(weights):
         _value(drawing, source, weight, values[source].tolist(), text)
     shares = torch.tensor(weights, dtype=torch.float64)[:, None] * values

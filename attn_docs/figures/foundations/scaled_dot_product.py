@@ -1,7 +1,5 @@
 """Figures of the chapter on scaled dot-product attention."""
 
-# ruff: noqa: RUF001 - × is meant: shapes are written n × m
-
 import functools
 import math
 from collections.abc import Callable
@@ -84,14 +82,17 @@ def _measure(head_dim: int, scale: float, seed: int) -> ScaleMeasurement:
 
 
 def numbers() -> dict[str, str]:
-    """Return the measurements of `measure_scale` as text of three significant digits."""
+    """Return the measurements of `measure_scale` as text.
+
+    Two significant digits, because from seed to seed most of them change in the second or third.
+    """
     result = {"entropy_max": f"{math.log(KEYS):.3g}"}
     for scaled in (False, True):
         for measurement in measure_scale(scaled=scaled):
             for name in ("logit_std", "entropy", "gradient_median", "gradient_mean"):
                 setting = "scaled" if scaled else "unscaled"
                 value = getattr(measurement, name)
-                result[f"{name}_{setting}_{measurement.head_dim}"] = f"{value:.3g}"
+                result[f"{name}_{setting}_{measurement.head_dim}"] = f"{value:.2g}"
     return result
 
 
@@ -112,8 +113,8 @@ _BLOCKS = {
         "mix": "mix",
         "softmax": "softmax over keys",
         "×V": "weights × V",
-        "scores": "scores",
-        "weights": "weights",
+        "scores": "scores, ",
+        "weights": "weights, ",
         "output": "output",
     },
     "zh": {
@@ -131,8 +132,8 @@ _BLOCKS = {
         "mix": "加权求和",
         "softmax": "沿键做 softmax",
         "×V": "权重 × V",
-        "scores": "分数",
-        "weights": "权重",
+        "scores": "分数，",
+        "weights": "权重，",
         "output": "输出",
     },
 }
@@ -142,12 +143,12 @@ _EXAMPLE = {"n": 3, "m": 5, "d": 4, "e": 2}
 def block_diagram(language: str) -> str:
     """Draw what becomes of queries, keys and values, with the shape on every arrow."""
     text = _BLOCKS[language]
-    drawing = canvas(340, 427)
+    drawing = canvas(340, 428)
     middle, width, height, pitch = 112, 224, 32, 64
     for name, shape, x in (("Q", "nd", 1), ("K", "md", 123), ("V", "me", 239)):
-        _tensor(drawing, name, shape, x, 0)
-    arrow(drawing, (51, 46), (51, 70))
-    arrow(drawing, (173, 46), (173, 70))
+        _tensor(drawing, name, shape, x, 1)
+    arrow(drawing, (51, 47), (51, 71))
+    arrow(drawing, (173, 47), (173, 71))
     rows = (
         ("score", "QKᵀ", "scores"),
         ("score", "÷ √d", "scores"),
@@ -156,7 +157,7 @@ def block_diagram(language: str) -> str:
         ("mix", text["×V"], ""),
     )
     for index, (stage, operation, result) in enumerate(rows):
-        y = 72 + pitch * index
+        y = 73 + pitch * index
         dashes = {"stroke": INK, "stroke_dasharray": "4 3"} if stage == "mask" else {}
         box(drawing, 1, y, width - 2, height, **dashes)
         write(drawing, text[stage], 12, y + height / 2, 12, text_anchor="start")
@@ -166,8 +167,8 @@ def block_diagram(language: str) -> str:
         if result:
             arrow(drawing, (middle, below + 2), (middle, below + pitch - height - 2))
             _shape(drawing, "nm", middle + 14, below + 16, text[result])
-    y = 72 + 4 * pitch
-    arrow(drawing, (289, 46), (289, y + height / 2), (width + 2, y + height / 2))
+    y = 73 + 4 * pitch
+    arrow(drawing, (289, 47), (289, y + height / 2), (width + 2, y + height / 2))
     arrow(drawing, (middle, y + height + 2), (middle, y + height + 20))
     _tensor(drawing, text["output"], "ne", middle - 62, y + height + 22, 124)
     sizes = {"desc": text["desc"].format(**_EXAMPLE), "title": text["title"]}
@@ -187,7 +188,7 @@ def _tensor(
 def _shape(drawing: drawsvg.Drawing, shape: str, x: float, y: float, name: str) -> None:
     """Write beside an arrow what goes along it."""
     _grid(drawing, shape, x, y)
-    write(drawing, f"{name}, {' × '.join(shape)}", x + 32, y, 12, text_anchor="start")
+    write(drawing, name + " × ".join(shape), x + 32, y, 12, text_anchor="start")
 
 
 def _grid(drawing: drawsvg.Drawing, shape: str, x: float, y: float, cell: float = 4.5) -> None:
@@ -279,12 +280,12 @@ _PANELS = (
         name="entropy",
         field="entropy",
         log=False,
-        limits=(0, 4.5),
+        limits=(0, 5.2),
         ticks={0: "0", 1: "1", 2: "2", 3: "3", 4: "4"},
         labels={
             "unscaled": (20, 1.6, "left", "center"),
             "scaled": (1024, 3.4, "right", "top"),
-            "max": (1024, 4.25, "right", "bottom"),
+            "max": (1024, 4.3, "right", "bottom"),
         },
     ),
     _Panel(

@@ -1,0 +1,362 @@
+"""The figures on scaled dot-product attention show the numbers, shapes and stages they claim."""
+
+import itertools
+import math
+import re
+from types import SimpleNamespace
+from xml.etree import ElementTree as ET
+
+import pytest
+import torch
+
+from attn_docs import attention_weights, scaled_dot_product_attention
+from attn_docs.figures._draw import stage_line
+from attn_docs.figures.foundations import query_key_value
+from attn_docs.figures.foundations.scaled_dot_product import (
+    FIGURES,
+    SIZES,
+    measure_scale,
+    numbers,
+)
+
+LINE = {
+    "en": [
+        "project",
+        "split heads",
+        "place",
+        "score",
+        "mask",
+        "normalise",
+        "mix",
+        "merge heads",
+        "project",
+    ],
+    "zh": ["投影", "拆分多头", "位置", "打分", "掩码", "归一化", "加权求和", "合并多头", "投影"],
+}
+languages = pytest.mark.parametrize("language", ["en", "zh"])
+
+
+def parse(svg: str) -> ET.Element:
+    root = ET.fromstring(svg)  # noqa: S314 - our own
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    return root
+
+
+def points(path: str) -> list[tuple[float, float]]:
+    """Return every point that a path of absolute commands names."""
+    values = [float(number) for number in re.findall(r"-?[\d.]+", path)]
+    return list(zip(values[::2], values[1::2], strict=True))
+
+
+# The line of stages
+
+
+def stages(root: ET.Element) -> list[SimpleNamespace]:
+    """Return the stages in reading order, lit or not by how they look."""
+    found = []
+    for group in root.iter("g"):
+        rect, text = group.find("rect"), group.find("text")
+        x, y, width, height = (float(rect.attrib[n]) for n in ("x", "y", "width", "height"))
+        assert x < float(text.attrib["x"]) < x + width
+        assert y < float(text.attrib["y"]) < y + height
+        looks = (rect.attrib["fill"], text.get("fill"), text.get("font-weight"))
+        lit = looks == ("var(--figure-accent)", "var(--figure-on-accent)", "bold")
+        assert lit or looks == ("var(--figure-soft)", None, None)
+        assert group.attrib["data-lit"] == str(lit).lower()
+        found.append(SimpleNamespace(name=text.text, lit=lit, x=x, y=y, w=width, h=height))
+    return sorted(found, key=lambda stage: (stage.y, stage.x))
+
+
+@languages
+@pytest.mark.parametrize(
+    ("figures", "lit"), [(FIGURES, [3, 4, 5, 6]), (query_key_value.FIGURES, [3, 5, 6])]
+)
+def test_line_has_its_stages_in_order_and_the_chapters_own_lit(figures, lit, language):
+    root = parse(figures["stage-line"](language))
+    found = stages(root)
+    assert [stage.name for stage in found] == LINE[language]
+    assert [index for index, stage in enumerate(found) if stage.lit] == lit
+    named = root.findtext("desc").rstrip("。.").replace("、", ", ").replace("：", ": ")
+    assert named.rpartition(": ")[2].split(", ") == [LINE[language][index] for index in lit]
+
+
+@languages
+def test_arrows_lead_from_each_stage_to_the_next(language):
+    root = parse(FIGURES["stage-line"](language))
+    lines = [points(p.attrib["d"]) for p in root.findall("path") if p.get("fill") == "none"]
+    tips = [points(p.attrib["d"])[0] for p in root.findall("path") if p.get("fill") != "none"]
+    for (stage, following), line, tip in zip(
+        itertools.pairwise(stages(root)), lines, tips, strict=True
+    ):
+        for (x, y), place in ((line[0], stage), (tip, following)):
+            assert place.x - 3 <= x <= place.x + place.w + 3
+            assert place.y - 3 <= y <= place.y + place.h + 3
+
+
+def test_line_refuses_a_stage_that_does_not_exist():
+    with pytest.raises(
+        ValueError, match=r"lit must name stages of \[.*'score'.*\]; got \['scor'\]"
+    ):
+        stage_line("key", "en", lit=("scor", "mask"))
+
+
+# The blocks
+
+
+def shapes(root: ET.Element) -> list[tuple[str, tuple[int, ...]]]:
+    """Return each written shape, from top to bottom, with the small matrix drawn beside it."""
+    found = []
+    texts = [text for text in root.iter("text") if " × " in text.text and "V" not in text.text]
+    for text in sorted(texts, key=lambda t: (float(t.attrib["y"]), float(t.attrib["x"]))):
+        x, y = float(text.attrib["x"]), float(text.attrib["y"])
+        beside = []
+        for path in root.iter("path"):
+            if grid := re.match(r"M(.+?),(.+?) h(.+?) v(.+?) ", path.attrib["d"]):
+                left, top, width, height = map(float, grid.groups())
+                if 0 < x - left < 35 and abs(y - top - height / 2) < 16:
+                    beside.append((round(height / 4.5), round(width / 4.5)))
+                    inner = path.attrib["d"].count("M") - 1
+                    assert inner == sum(beside[-1]) - 2
+        assert len(beside) == 1
+        found.append((text.text[-5:], beside[0]))
+    return found
+
+
+@languages
+def test_shapes_on_the_arrows_are_those_of_the_computation(language):
+    n, m, d, e = 3, 5, 4, 2
+    query, key, value = torch.randn(n, d), torch.randn(m, d), torch.randn(m, e)
+    scores, weights = query @ key.mT, attention_weights(query, key)
+    output = scaled_dot_product_attention(query, key, value)
+    root = parse(FIGURES["block-diagram"](language))
+    assert [shape for _, shape in shapes(root)] == [
+        tuple(t.shape) for t in (query, key, value, scores, scores / 2, scores, weights, output)
+    ]
+    sizes = {"n": n, "m": m, "d": d, "e": e}
+    for written, drawn in shapes(root):
+        assert tuple(sizes[letter] for letter in written.split(" × ")) == drawn
+    assert "n = 3" in root.findtext("desc")
+
+
+def test_operations_come_in_the_order_of_the_formula():
+    root = parse(FIGURES["block-diagram"]("en"))
+    bold = [text for text in root.iter("text") if text.get("font-weight") == "bold"]
+    bold.sort(key=lambda text: (float(text.attrib["y"]), float(text.attrib["x"])))
+    operations = ["QKᵀ", "÷ √d", "+ M", "softmax over keys", "weights × V"]
+    assert [text.text for text in bold] == ["Q", "K", "V", *operations, "output"]
+
+
+# The measurement
+
+
+def near(actual: float, expected: float, share: float) -> bool:
+    return abs(actual - expected) <= share * abs(expected)
+
+
+def test_without_the_scale_logits_grow_as_the_root_of_d_and_with_it_they_do_not():
+    for without, scaled in zip(
+        measure_scale(scaled=False), measure_scale(scaled=True), strict=True
+    ):
+        assert near(without.logit_std, math.sqrt(without.head_dim), 0.03)
+        assert near(scaled.logit_std, 1, 0.03)
+
+
+def test_without_the_scale_entropy_and_gradient_vanish_and_with_it_they_do_not():
+    without, scaled = measure_scale(scaled=False), measure_scale(scaled=True)
+    assert without[0][1:] == scaled[0][1:]  # d = 1: the scale is 1
+    entropies = [measurement.entropy for measurement in without]
+    assert entropies == sorted(entropies, reverse=True)
+    assert entropies[-1] < 0.05 * math.log(64)
+    assert without[-1].gradient_median < 0.002 * scaled[-1].gradient_median
+    assert without[-1].gradient_mean < 0.5 * scaled[-1].gradient_mean
+    for measurement in scaled:
+        assert 0.85 * math.log(64) < measurement.entropy < math.log(64)
+        assert near(measurement.gradient_median, scaled[-1].gradient_median, 0.2)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("head_dim", [1, 16, 256])
+def test_measurement_agrees_with_the_softmax_jacobian_on_other_samples(head_dim, scaled):
+    torch.manual_seed(1)
+    query = torch.randn(80, 50, head_dim, dtype=torch.float64)
+    key = torch.randn(80, 64, head_dim, dtype=torch.float64)
+    value = torch.randn(80, 1, 64, dtype=torch.float64)
+    logits = query @ key.mT * (head_dim**-0.5 if scaled else 1)
+    powers = (logits - logits.amax(-1, keepdim=True)).exp()
+    weights = powers / powers.sum(-1, keepdim=True)
+    gradients = weights * (value - (weights * value).sum(-1, keepdim=True))
+    lengths = gradients.square().sum(-1).sqrt()
+    (measured,) = measure_scale(scaled=scaled, sizes=(head_dim,))
+    entropy = -(weights * weights.clamp_min(1e-300).log()).sum(-1).mean()
+    assert near(measured.logit_std, logits.std().item(), 0.05)
+    assert near(measured.entropy, entropy.item(), 0.1)
+    assert near(measured.gradient_mean, lengths.mean().item(), 0.15)
+    # where weights are nearly one-hot, gradients span decades: from seed to seed a sixth
+    assert near(measured.gradient_median, lengths.median().item(), 0.5)
+
+
+def test_numbers_are_the_measurements_with_at_most_four_digits():
+    found = numbers()
+    assert float(found.pop("entropy_max")) == pytest.approx(math.log(64), rel=5e-3)
+    assert len(found) == 8 * len(SIZES)
+    for name, text in found.items():
+        field, setting, head_dim = re.fullmatch(r"(\w+)_((?:un)?scaled)_(\d+)", name).groups()
+        measured = measure_scale(scaled=setting == "scaled")[SIZES.index(int(head_dim))]
+        assert measured.head_dim == int(head_dim)
+        assert float(text) == pytest.approx(getattr(measured, field), rel=5e-2)
+        assert len(re.sub(r"^[0.]+|\.", "", text)) <= 4
+
+
+# The chart: read as a reader would, from tick labels and titles
+
+TITLES = {
+    "en": {
+        "std": "Standard deviation of the logits",
+        "entropy": "Entropy of the weights, in nats",
+        "gradient": "Median gradient at the logits",
+    },
+    "zh": {
+        "std": "分数（logits）的标准差",
+        "entropy": "权重的熵（奈特）",
+        "gradient": "分数处的梯度（中位数）",
+    },
+}
+LABELS = {
+    "en": {"unscaled": "without 1/√d", "scaled": "with 1/√d", "max": "all weights equal: ln 64"},
+    "zh": {"unscaled": "不乘 1/√d", "scaled": "乘以 1/√d", "max": "所有权重相等：ln 64"},
+}
+FIELDS = {"std": "logit_std", "entropy": "entropy", "gradient": "gradient_median"}
+SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴", "-01234")
+
+
+def number(label: str) -> float:
+    if label.startswith("10") and label[-1] in "⁰¹²³⁴":
+        return 10 ** float(label[2:].translate(SUPERSCRIPTS))
+    return float(label)
+
+
+def fit(places: list[float], values: list[float], *, log: bool):
+    """Return the function from a place on an axis to its value, after checking it is one line."""
+    scale, back = (math.log, math.exp) if log else (float, float)
+    first, last = scale(values[0]), scale(values[-1])
+    slope = (last - first) / (places[-1] - places[0])
+    for place, value in zip(places, values, strict=True):
+        assert first + slope * (place - places[0]) == pytest.approx(scale(value), abs=5e-3)
+    return lambda place: back(first + slope * (place - places[0]))
+
+
+def charts(root: ET.Element, language: str) -> dict[str, SimpleNamespace]:
+    """Return each panel's axes, found by the title above it."""
+    texts = [(t.text, float(t.attrib["x"]), float(t.attrib["y"]), t) for t in root.iter("text")]
+    plain = [points(path.attrib["d"]) for path in root.findall("path")]
+    upright = {(p[1][1], p[0][1]) for p in plain if len(p) == 2 and p[0][0] == p[1][0]}
+    edges = sorted((min(edge), max(edge)) for edge in upright)
+    assert len(edges) == 3
+    found = {}
+    for top, bottom in edges:
+        (title,) = (t for t, x, y, e in texts if e.get("font-weight") and top - 25 < y < top)
+        (name,) = (name for name, words in TITLES[language].items() if words == title)
+        below = sorted(
+            (x, number(t))
+            for t, x, y, e in texts
+            if bottom < y < bottom + 16 and e.get("text-anchor") == "middle"
+        )
+        levels = sorted(
+            {
+                p[0][1]
+                for p in plain
+                if len(p) == 2 and p[0][1] == p[1][1] and top <= p[0][1] <= bottom
+            }
+        )
+        beside = []
+        for text, x, y, element in texts:
+            if element.get("text-anchor") == "end" and x < 34 and top <= y - 4.56 <= bottom + 1:
+                level = min(levels, key=lambda place, y=y: abs(place - (y - 4.56)))
+                assert abs(level - (y - 4.56)) < 0.1
+                beside.append((level, number(text)))
+        to_x = fit(*map(list, zip(*below, strict=True)), log=True)
+        to_y = fit(*map(list, zip(*sorted(beside), strict=True)), log=name != "entropy")
+        found[name] = SimpleNamespace(top=top, bottom=bottom, x=to_x, y=to_y)
+    return found
+
+
+def series(root: ET.Element, part: str) -> list[tuple[float, float]]:
+    (group,) = (group for group in root.iter("g") if group.get("data-part") == part)
+    return points(group.find("path").attrib["d"])
+
+
+@languages
+def test_chart_plots_the_measurements_in_the_panel_that_names_them(language):
+    root = parse(FIGURES["sqrt-d"](language))
+    for name, panel in charts(root, language).items():
+        for setting in ("unscaled", "scaled"):
+            measured = measure_scale(scaled=setting == "scaled")
+            plotted = series(root, f"{name}-{setting}")
+            assert len(plotted) == len(measured)
+            for (x, y), measurement in zip(plotted, measured, strict=True):
+                assert panel.top <= y <= panel.bottom
+                assert panel.x(x) == pytest.approx(measurement.head_dim, rel=2e-3)
+                value = getattr(measurement, FIELDS[name])
+                assert panel.y(y) == pytest.approx(
+                    value, rel=2e-3, abs=1e-3 if name == "entropy" else 0
+                )
+
+
+@languages
+def test_level_of_equal_weights_is_ln_64(language):
+    root = parse(FIGURES["sqrt-d"](language))
+    panel = charts(root, language)["entropy"]
+    for _, y in series(root, "entropy-max"):
+        assert panel.y(y) == pytest.approx(math.log(64), abs=2e-3)
+
+
+@languages
+def test_each_label_stands_at_its_own_line(language):
+    root = parse(FIGURES["sqrt-d"](language))
+    for name in FIELDS:
+        for setting in ("unscaled", "scaled"):
+            (group,) = (
+                g for g in root.iter("g") if g.get("data-part") == f"{name}-{setting}-label"
+            )
+            text = group.find("text")
+            assert text.text == LABELS[language][setting]
+            x, y = float(text.attrib["x"]), float(text.attrib["y"]) - 4
+
+            def distance(part: str, x: float = x, y: float = y) -> float:
+                line = series(root, part)
+                return min(math.dist((x, y), point) for point in interpolate(line))
+
+            other = "scaled" if setting == "unscaled" else "unscaled"
+            assert distance(f"{name}-{setting}") < distance(f"{name}-{other}")
+
+
+def interpolate(line: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return points all along a line."""
+    return [
+        (x + (right - x) * part / 20, y + (below - y) * part / 20)
+        for (x, y), (right, below) in itertools.pairwise(line)
+        for part in range(21)
+    ]
+
+
+@languages
+def test_series_look_the_same_in_all_panels_and_differ_by_more_than_colour(language):
+    root = parse(FIGURES["sqrt-d"](language))
+    looks = {}
+    for setting in ("unscaled", "scaled"):
+        for name in FIELDS:
+            (group,) = (g for g in root.iter("g") if g.get("data-part") == f"{name}-{setting}")
+            line, marker = group.findall("path")[:2]
+            look = line.attrib["stroke"], line.get("stroke-dasharray"), marker.attrib["d"]
+            assert marker.attrib["fill"] == line.attrib["stroke"]
+            assert looks.setdefault(setting, look) == look
+    assert all(a != b for a, b in zip(looks["unscaled"], looks["scaled"], strict=True))
+
+
+@languages
+def test_axis_of_head_sizes_is_named(language):
+    root = parse(FIGURES["sqrt-d"](language))
+    texts = {text.text: float(text.attrib["y"]) for text in root.iter("text")}
+    name = {"en": "head size d", "zh": "头维度 d"}[language]
+    assert texts[name] == max(texts.values())
