@@ -20,7 +20,9 @@ for bug in (missing_scale, scaled_twice, softmax_over_queries, reshaped_key):
     output = bug.attention(query, key, value)
     checks = (
         output.shape == (5, 6),
-        torch.allclose(bug.attention(query, key, torch.ones_like(value)), torch.ones(5, 6).double()),
+        torch.allclose(
+            bug.attention(query, key, torch.ones_like(value)), torch.ones(5, 6).double()
+        ),
         torch.allclose(bug.attention(query, key[order], value[order]), output),
         torch.allclose(F.scaled_dot_product_attention(query, key, value), output),
     )

@@ -1,0 +1,41 @@
+"""`make chapter` creates a chapter that builds, and that the tests refuse until it is filled in."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from docs._tools.blocks import ROOT
+
+
+def test_the_skeleton_builds_and_is_refused_until_filled_in(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    leave = shutil.ignore_patterns(".git", ".venv", "site", "__pycache__", ".*_cache", ".hypothesis")
+    shutil.copytree(ROOT, copy, ignore=leave)
+    environment = {key: value for key, value in os.environ.items() if key != "CI"}
+
+    def run(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(  # noqa: S603
+            [sys.executable, "-m", *command],
+            cwd=copy,
+            env={**environment, "NO_MKDOCS_2_WARNING": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    for page in ("position/relative-bias", "foundations/canary"):
+        made = run("docs._tools.chapter", page)
+        assert made.returncode == 0, made.stderr
+        assert run("docs._tools.chapter", page).returncode != 0, "written twice"
+    for what in ("figures", "outputs"):
+        made = run("docs._tools.generate", what)
+        assert made.returncode == 0, made.stdout + made.stderr
+    built = run("mkdocs", "build", "--strict", "--quiet")
+    assert built.returncode == 0, built.stdout + built.stderr
+    for page in ("position/relative-bias", "zh/foundations/canary"):
+        assert (copy / "site" / page / "index.html").is_file()
+    tests = run("pytest", "-q", "tests/position", "tests/site/test_census.py", "-k", "TODO or agrees")
+    assert tests.returncode == 1
+    assert "TODO" in tests.stdout

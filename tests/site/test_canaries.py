@@ -1,0 +1,172 @@
+"""The checks are checked: each fault planted here must be noticed, with a message that says where."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from sybil import Document
+
+from docs._tools import blocks
+from tests import docs_plugin
+from tests.site.test_census import run_isolated
+from tests.site.test_generated import NOT_PROSE, assert_same, typed_numbers
+
+RIGHT = "print(1 + 1)\n#> 2\n"
+INCLUDE = '```python\n--8<-- "attn_docs/canary.py"\n```\n'
+
+
+@pytest.fixture
+def verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Return what the test run says of a page that includes a file."""
+    monkeypatch.setattr(blocks, "ROOT", tmp_path)
+    (tmp_path / "attn_docs").mkdir()
+
+    def judge(page: str, file: str = RIGHT) -> list[str]:
+        (tmp_path / "attn_docs" / "canary.py").write_text(file, encoding="utf-8")
+        document = Document(page, str(tmp_path / "docs" / "canary.md"))
+        for region in docs_plugin.parse(document):
+            document.add(region)
+        said = [example.region.evaluator(example) for example in document.examples()]
+        return [message for message in said if message]
+
+    return judge
+
+
+def test_a_right_page_passes(verdicts) -> None:
+    assert verdicts(f"# Page\n\n{INCLUDE}") == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "file", "message"),
+    [
+        ("a wrong digit", "print(1 + 1)\n#> 3\n", r"line 1 .*\n.*\n +#> 3\ngot:\n +#> 2"),
+        ("a missing output", "print(1 + 1)\n", r"expected:\n\ngot:\n +#> 2"),
+        ("an output too many", "x = 1\n#> 1\n", r"#> 1\ngot:"),
+        ("an output in the wrong place", "print(2)\nx = 1\n#> 2\n", r"line 1 "),
+        ("an indented output", "for x in [1]:\n    print(x)\n    #> 1\n", r"line 3: `#>` must"),
+        ("a missing import", "print(torch.ones(1))\n", r"line 1 .*NameError.*'torch'"),
+        ("an error", "x = 1\n\nassert x == 2\n", r"line 3 of the block: AssertionError"),
+        ("a syntax error", "print(\n", r"SyntaxError"),
+        ("a warning", "import warnings\nwarnings.warn('old')\n", r"UserWarning: old"),
+        ("a process that dies", "import os\nos._exit(1)\n", r"process .* died"),
+        ("a skip without a reason", "# skip:\n", r"must tell its reader why"),
+        ("a bare skip", "# skip\n", r"must tell its reader why"),
+    ],
+)
+def test_a_fault_in_a_file_is_noticed(verdicts, fault: str, file: str, message: str) -> None:
+    [said] = verdicts(f"# Page\n\n{INCLUDE}", file)
+    assert said.startswith("docs/canary.md:3 (from attn_docs/canary.py): "), (fault, said)
+    assert re.search(message, said), (fault, said)
+
+
+@pytest.mark.parametrize(
+    ("fault", "page", "message"),
+    [
+        ("a hand-typed block", "```python\nprint(1)\n```\n", "hand-typed"),
+        ("text beside the include", INCLUDE.replace("\n```\n", "\nx = 1\n```\n"), "hand-typed"),
+        ("a missing file", INCLUDE.replace("canary", "nothing"), "there is no attn_docs/nothing"),
+        ("a file from elsewhere", INCLUDE.replace("attn_docs/", "tests/"), "file of attn_docs"),
+        ("a missing section", INCLUDE.replace('.py"', '.py:part"'), "no section 'part'"),
+        ("a tilde fence typed by hand", "~~~python\nprint(1)\n~~~\n", "hand-typed"),
+        ("a fence in a list", "- item\n\n    ```python\n    print(1)\n    ```\n", "hand-typed"),
+        ("Python as text", "```text\nimport torch\n```\n", "must not hold Python"),
+        ("a comment that skips", f'<!-- skip: next "why" -->\n{INCLUDE}', "never hidden"),
+        ("a hidden block", "<!-- invisible-code-block: python\nx = 1\n-->\n", "never hidden"),
+        *(
+            (f"the fence {info!r}", f"```{info}\nprint(1)\n```\n", "a fence must open with")
+            for info in ("", "py", " python", "python ", 'python title="x"', "{ .python }", "pycon")
+        ),
+    ],
+)
+def test_a_fault_on_a_page_is_noticed(verdicts, fault: str, page: str, message: str) -> None:
+    said = verdicts(page)
+    assert len(said) == 1, (fault, said)
+    assert message in said[0], (fault, said)
+    assert re.match(r"docs/canary\.md:\d+", said[0]), (fault, said)
+
+
+def test_a_skip_with_a_reason_is_reported_as_skipped(verdicts) -> None:
+    with pytest.raises(pytest.skip.Exception, match=r"canary\.md:1 .*: needs a GPU"):
+        verdicts(INCLUDE, "# skip: needs a GPU\n")
+
+
+def test_blocks_share_nothing(verdicts) -> None:
+    page = INCLUDE + INCLUDE.replace("canary", "second")
+    (blocks.ROOT / "attn_docs" / "second.py").write_text("print(x)\n", encoding="utf-8")
+    [said] = verdicts(page, "x = 1\n")
+    assert "NameError" in said
+
+
+def test_a_fence_inside_another_is_text(verdicts) -> None:
+    assert verdicts("````markdown\n```python\nprint(1)\n```\n````\n") == []
+
+
+def test_every_fence_of_pages_and_docstrings_is_collected() -> None:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "docs", "attn_docs"]
+    done = subprocess.run(  # noqa: S603
+        command, cwd=blocks.ROOT, capture_output=True, text=True, check=False
+    )
+    found = re.findall(r"^(?:docs|attn_docs)/.*::line:\d+", done.stdout, re.M)
+    texts = [
+        *(p.read_text(encoding="utf-8") for p in (blocks.ROOT / "docs").rglob("*.md")),
+        *(p.read_text(encoding="utf-8") for p in (blocks.ROOT / "attn_docs").rglob("*.py")),
+    ]
+    fences = sum(len(re.findall(r"^ *```+\w", text, re.M)) for text in texts)
+    nested = sum(len(re.findall(r"^````markdown\n```python", text, re.M)) for text in texts)
+    assert len(found) == fences - nested
+
+
+@pytest.mark.parametrize(
+    ("fault", "page", "message"),
+    [
+        ("unknown TeX", "$\\frca{1}{2}$", r"canary\.md: bad TeX in \$\\frca\{1\}\{2\}\$"),
+        ("broken TeX", "$$\n\\frac{1}{2\n$$", r"canary\.md: bad TeX"),
+        ("an unknown number", "{{ canary.nothing }}", r"canary\.md: no number is named canary"),
+        ("a missing file", '--8<-- "attn_docs/nothing.py"', r"attn_docs/nothing\.py"),
+    ],
+)
+def test_a_fault_stops_the_build(
+    fault: str, page: str, message: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "canary.md").write_text(f"# Page\n\n{page}\n", encoding="utf-8")
+    config = load_config(
+        str(blocks.ROOT / "mkdocs.yml"),
+        docs_dir=str(folder),
+        site_dir=str(tmp_path / "site"),
+        nav=None,
+        plugins=[],
+        theme={"name": "mkdocs"},
+    )
+    with pytest.raises(Exception, match=message):
+        build(config)
+    assert "canary.md" in caplog.text, fault
+
+
+def test_stale_files_are_noticed() -> None:
+    svg = '<svg><rect x="1.00"/><text>0.4711</text></svg>'
+    assert_same(svg, svg.replace("1.00", "1.01"), "rounding")
+    for fault in (("0.4711", "0.4712"), ("1.00", "1.50"), ("rect", "circle")):
+        with pytest.raises(AssertionError, match="a figure is stale"):
+            assert_same(svg, svg.replace(*fault), "a figure")
+
+
+@pytest.mark.parametrize("text", ["is 0.34, not", "约 0.34。", "the 65,504 of", "$= 0.15$"])
+def test_a_typed_number_is_noticed(text: str) -> None:
+    assert typed_numbers(NOT_PROSE.sub(" ", text))
+
+
+@pytest.mark.parametrize("text", ["{{ a.b_1024 }}", "section 3.2.1 of", "arXiv:1706.03762", "`0.5`"])
+def test_what_is_no_computed_number_passes(text: str) -> None:
+    assert typed_numbers(NOT_PROSE.sub(" ", text)) == []
+
+
+def test_a_copied_block_with_a_wrong_digit_is_noticed() -> None:
+    run_isolated(RIGHT)
+    with pytest.raises(AssertionError):
+        run_isolated(RIGHT.replace("#> 2", "#> 3"))

@@ -1,0 +1,91 @@
+"""The Python blocks that readers see are, one for one, the blocks that were run."""
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from sybil import Document
+
+from docs._tools import blocks, built
+from docs._tools.numbers import NUMBERS
+from tests.conftest import Site
+from tests.docs_plugin import OTHER_FENCES, parse
+
+DOCS = blocks.ROOT / "docs"
+PAGES = sorted(p for p in DOCS.rglob("*.md") if not p.relative_to(DOCS).parts[0].startswith("_"))
+SOURCES = pytest.mark.parametrize("source", PAGES, ids=lambda p: p.relative_to(DOCS).as_posix())
+MODULE = re.compile(r"^::: ([\w.]+)$", re.M)
+
+
+def address(source: Path) -> str:
+    """Return where a page's source is published."""
+    place = source.relative_to(DOCS).as_posix().removesuffix(".md")
+    if place.endswith(".zh"):
+        place = f"zh/{place.removesuffix('.zh')}"
+    return place.removesuffix("index") if place.endswith("index") else f"{place}/"
+
+
+def collected(source: Path) -> list[str]:
+    """Return the Python blocks that the test run collects for a page."""
+    text = source.read_text(encoding="utf-8")
+    regions = sorted(parse(Document(text, str(source))), key=lambda region: region.start)
+    contents = [r.lexemes for r in regions if str(r.lexemes.get("info")).startswith("python")]
+    shown = [blocks.included_file(str(lexemes["source"]))[1] for lexemes in contents]
+    for module in MODULE.findall(text):
+        shown += blocks.docstring_blocks(blocks.ROOT / f"{module.replace('.', '/')}.py")
+    return shown
+
+
+@SOURCES
+def test_blocks_on_the_page_are_the_blocks_that_are_run(source: Path, site: Site) -> None:
+    shown = built.python_blocks(site.pages[address(source)])
+    assert [text.strip() for text in shown] == [text.strip() for text in collected(source)]
+
+
+@SOURCES
+def test_every_block_names_its_language(source: Path, site: Site) -> None:
+    languages = Counter(language for language, _ in built.code_blocks(site.pages[address(source)]))
+    assert set(languages) <= {"python", *OTHER_FENCES}, languages
+
+
+@SOURCES
+def test_outputs_have_at_most_four_digits_after_the_point(source: Path) -> None:
+    lines = [line for block in collected(source) for line in built.output_lines(block)]
+    assert [line for line in lines if re.search(r"\.\d{5}", line)] == []
+
+
+def test_every_page_is_built_and_no_other(site: Site) -> None:
+    assert set(site.pages) == {address(source) for source in PAGES}
+
+
+def test_counts_on_the_home_page_are_those_of_the_built_site(site: Site) -> None:
+    numbers = json.loads(NUMBERS.read_text(encoding="utf-8"))
+    counted = built.count(site.path)
+    assert {name: numbers[name] for name in counted} == counted, "run `make outputs`"
+
+
+def run_isolated(block: str) -> None:
+    """Run what a reader copies in a new interpreter; compare all it prints with its `#>` lines."""
+    command = [sys.executable, "-I", "-W", "error", "-"]
+    done = subprocess.run(  # noqa: S603
+        command, input=block, capture_output=True, text=True, check=False, cwd="/"
+    )
+    assert done.returncode == 0, f"{block}\n{done.stderr}"
+    assert done.stdout.splitlines() == built.output_lines(block), block
+
+
+@SOURCES
+def test_one_copied_block_of_the_page_runs_in_a_fresh_interpreter(source: Path, site: Site) -> None:
+    shown = built.python_blocks(site.pages[address(source)])
+    runnable = [block for block in shown if not blocks.skip_reason(block)]
+    if runnable and not source.name.endswith(".zh.md"):  # the Chinese page has the same blocks
+        run_isolated(runnable[-1])
+
+
+def test_no_todo_is_left() -> None:
+    files = [*PAGES, *(blocks.ROOT / "attn_docs").rglob("*.py")]
+    assert [str(path) for path in files if "TODO" in path.read_text(encoding="utf-8")] == []

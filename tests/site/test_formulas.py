@@ -1,0 +1,55 @@
+"""Formulas: MathML made from TeX at build time, with the TeX inside."""
+
+import re
+
+import pytest
+from markdown import Markdown
+
+from docs._tools.formulas import FormulaError
+from tests.conftest import Site
+from tests.site.test_census import SOURCES, address
+
+
+def render(text: str) -> str:
+    """Return a text as the site's extensions render it."""
+    extensions = ["pymdownx.arithmatex", "tables", "docs._tools.formulas"]
+    options = {"pymdownx.arithmatex": {"generic": True}}
+    return Markdown(extensions=extensions, extension_configs=options).convert(text)
+
+
+@pytest.mark.parametrize(
+    "tex", [r"\sqrt{d}", r"j \le i", "a < b", "a & b".replace("&", r"\land"), r"Q K^\top", "x'"]
+)
+@pytest.mark.parametrize("form", ["word ${}$ word", "$$\n{}\n$$", "其中${}$是"])
+def test_the_tex_of_a_formula_can_be_copied_from_it(tex: str, form: str) -> None:
+    html = render(form.replace("{}", tex))
+    assert "<math" in html
+    [annotation] = re.findall('<annotation encoding="application/x-tex">(.*?)</annotation>', html)
+    assert annotation.replace("&lt;", "<").replace("&amp;", "&") == tex
+
+
+@pytest.mark.parametrize("tex", [r"\unknown{x}", r"\frac{1}{2", r"\begin{nothing}x\end{nothing}"])
+def test_bad_tex_is_refused(tex: str) -> None:
+    with pytest.raises(FormulaError, match="bad TeX in"):
+        render(f"${tex}$")
+
+
+@SOURCES
+def test_no_dollar_is_left_on_a_page(source, site: Site) -> None:
+    visible = []
+
+    def walk(element) -> None:
+        if element.tag not in {"pre", "code", "script", "style", "annotation"}:
+            visible.append(element.text or "")
+            for child in element:
+                walk(child)
+                visible.append(child.tail or "")
+
+    walk(site.tree(address(source)))
+    assert "$" not in "".join(visible)
+
+
+@SOURCES
+def test_every_formula_holds_its_tex(source, site: Site) -> None:
+    formulas = [e for e in site.tree(address(source)).iter() if e.tag == "math"]
+    assert all(any(e.tag == "annotation" for e in formula.iter()) for formula in formulas)

@@ -1,0 +1,108 @@
+"""Figures, tables and numbers in the tree are what their code makes now."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from docs._tools import blocks, generate
+from docs._tools.numbers import NUMBERS
+from tests.site.test_census import DOCS, SOURCES
+
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+INCLUDE = re.compile(r'^ *--8<-- "(docs/[^"]+)"$', re.M)
+# what a sentence may hold: sizes chosen by the author, sections, versions and ids of sources
+NOT_PROSE = re.compile(
+    r"^---\n.*?^---\n|^( *)(`{3,})[^\n]*\n.*?^\1\2$|`[^`\n]+`|\]\([^)]*\)|https?://\S+|<!--.*?-->"
+    r"|arXiv:\d{4}\.\d{4,5}|[Ss]ections? [\d.]+(?:(?:, | and )[\d.]+)*|第 [\d.、和 ]+ 节"
+    r"|\{\{ [a-z0-9_.]+ \}\}",
+    re.M | re.S,
+)
+TYPED = re.compile(r"(?<![\w.])\d+\.\d+|\d,\d{3}")
+
+
+def assert_same(old: str, new: str, what: str) -> None:
+    """Compare two texts to the letter, but for coordinates in SVG, which may differ by rounding."""
+    shown = [re.sub("<[^>]*>", "<>", text) for text in (old, new)]
+    assert shown[0] == shown[1], f"{what} is stale"
+    drawn = ["".join(re.findall("<[^>]*>", text)) for text in (old, new)]
+    assert NUMBER.sub("0", drawn[0]) == NUMBER.sub("0", drawn[1]), f"{what} is stale"
+    pairs = zip(*map(NUMBER.findall, drawn), strict=True)
+    moved = [(a, b) for a, b in pairs if abs(float(a) - float(b)) > 0.011]
+    assert not moved, f"{what} is stale: {moved[:5]}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "folder", "make"),
+    [
+        ("figures", generate.FIGURES, generate.figures),
+        ("outputs", generate.TABLES, generate.tables),
+    ],
+)
+def test_files_are_fresh(kind: str, folder: Path, make: Callable[[], dict[Path, str]]) -> None:
+    expected = make()
+    there = {path for path in folder.rglob("*") if path.is_file()}
+    assert there == set(expected), f"run `make {kind}`"
+    for path, text in expected.items():
+        name = f"{path.relative_to(blocks.ROOT)} (run `make {kind}`)"
+        assert_same(path.read_text(encoding="utf-8"), text, name)
+
+
+def test_numbers_are_fresh() -> None:
+    stored = json.loads(NUMBERS.read_text(encoding="utf-8"))
+    fresh = generate.numbers()
+    stale = {
+        name: (stored.get(name), fresh.get(name))
+        for name in stored.keys() | fresh.keys()
+        if not name.startswith("site.") and stored.get(name) != fresh.get(name)
+    }
+    assert not stale, f"docs/_generated/numbers.json, stored and computed: {stale}"
+
+
+def test_every_generated_file_is_shown_on_a_page() -> None:
+    shown = {
+        blocks.ROOT / path
+        for page in DOCS.rglob("*.md")
+        for path in INCLUDE.findall(page.read_text(encoding="utf-8"))
+    }
+    made = {*generate.FIGURES.rglob("*.svg"), *(NUMBERS.parent).rglob("*.md")}
+    assert made - shown == set()
+
+
+def test_both_languages_show_the_same_measurement() -> None:
+    for english in (NUMBERS.parent / "benchmarks").rglob("*.md"):
+        if not english.name.endswith(".zh.md"):
+            chinese = english.with_suffix(".zh.md")
+            texts = [path.read_text(encoding="utf-8") for path in (english, chinese)]
+            assert NUMBER.findall(texts[0]) == NUMBER.findall(texts[1]), english
+            assert re.search(r"20\d\d-\d\d-\d\d: PyTorch \d", texts[0]), "no date and version"
+
+
+@SOURCES
+def test_no_computed_number_is_typed_into_a_sentence(source: Path) -> None:
+    prose = NOT_PROSE.sub(" ", source.read_text(encoding="utf-8"))
+    assert typed_numbers(prose) == [], f"{source.name}: name it in numbers() and write {{{{ name }}}}"
+
+
+def typed_numbers(prose: str) -> list[str]:
+    """Return decimals and thousands that stand in a text as digits."""
+    return TYPED.findall(prose)
+
+
+@pytest.mark.parametrize("what", ["outputs", "figures"])
+def test_generators_refuse_under_ci(what: str) -> None:
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "docs._tools.generate", what],
+        env={**os.environ, "CI": "true"},
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=blocks.ROOT,
+    )
+    assert done.returncode != 0
+    assert "not under CI" in done.stderr
