@@ -31,9 +31,10 @@ THIN = """() => {
 
 def violations(tab, **options) -> list[str]:
     """Return what axe-core finds wrong with the page that is open."""
-    tab.evaluate(THIN)
-    found = Axe().run(tab, options=options).response["violations"]
-    return [f"{v['id']}: {v['help']}: {node['html'][:120]}" for v in found for node in v["nodes"]]
+    found = Axe().run(tab, options={"resultTypes": ["violations"], **options}).response["violations"]
+    faults = [f"{v['id']}: {v['help']}: {node['html'][:120]}" for v in found for node in v["nodes"]]
+    # axe takes a header cell that is one formula for an empty one
+    return [f for f in faults if not (f.startswith("empty-table-header") and "<math" in f)]
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,7 @@ def visits(site: Site, visit) -> dict[str, SimpleNamespace]:
         page = visit(url)
         page.width = page.tab.evaluate("document.scrollingElement.scrollWidth")
         page.shift = page.tab.evaluate(SHIFT)
+        page.tab.evaluate(THIN)
         page.violations = violations(page.tab, rules=rules)
         seen[url] = page
     return seen
@@ -84,8 +86,9 @@ def test_accessibility(visits):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("url", TEMPLATES)
 def test_contrast(visit, url, scheme):
-    page = visit(url, width=1280, scheme=scheme)
-    assert not violations(page.tab, runOnly=["color-contrast"])
+    tab = visit(url, width=1280, scheme=scheme).tab
+    tab.evaluate(THIN)
+    assert not violations(tab, runOnly=["color-contrast"])
 
 
 def test_everything_shows_without_javascript(browser, address):
