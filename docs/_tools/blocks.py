@@ -65,7 +65,10 @@ def skip_reason(source: str) -> str | None:
 
 def written_outputs(source: str) -> Outputs:
     """Return the `#>` lines of a block under the last line of the statement they follow."""
-    ends = sorted(node.end_lineno or 0 for node in ast.parse(source).body)
+    try:
+        ends = sorted(node.end_lineno or 0 for node in ast.parse(source).body)
+    except SyntaxError as error:
+        raise BlockError(f"line {error.lineno} of the block: SyntaxError: {error.msg}") from error
     outputs: Outputs = {}
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT and token.string.startswith("#>"):

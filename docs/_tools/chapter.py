@@ -72,7 +72,7 @@ description: "API reference: attn_docs.{part}.{name}"
 
 # {slug}
 
-The chapter: [{page}](../../../{page}.md).
+The chapter: [{page}](../../../{page}.md). TODO: its title.
 
 ::: attn_docs.{part}.{name}
 """
@@ -99,10 +99,10 @@ PAGE = {
             ("the-formula", "公式"),
             ("the-code", "代码"),
             ("does-it-agree", "结果一致吗？"),
-            ("what-it-costs", "开销"),
-            ("what-goes-wrong", "容易出错的地方"),
+            ("what-it-costs", "代价"),
+            ("what-goes-wrong", "哪里会出错"),
             ("exercises", "练习"),
-            ("sources", "参考文献"),
+            ("sources", "来源"),
         ),
     ),
 }
