@@ -37,8 +37,9 @@ ARGUMENTS = [
 NO_BROWSER = pytest.StashKey[str]()
 
 
+@functools.cache
 def parse(html: str) -> tuple[Element, list[str]]:
-    """Return a page's tree, its tags without namespaces, and what HTML's grammar says against it."""
+    """Return a page's tree, tags without namespaces, and what the grammar of HTML forbids in it."""
     parser = html5lib.HTMLParser(namespaceHTMLElements=False)
     tree = parser.parse(html)
     for element in tree.iter():
@@ -51,13 +52,13 @@ class Site:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        files = [file for file in sorted(path.rglob("*.html")) if file.name != "404.html"]
-        self.pages = {file.relative_to(path).as_posix().removesuffix("index.html"): file for file in files}
-        self.parsed = functools.cache(lambda url: parse(self.pages[url].read_text(encoding="utf-8")))
+        files = {file.relative_to(path).as_posix(): file for file in sorted(path.rglob("*.html"))}
+        del files["404.html"]  # served at any address, and none of its own
+        self.pages = {name.removesuffix("index.html"): file for name, file in files.items()}
 
     def tree(self, url: str) -> Element:
         """Return the parsed page at an address."""
-        return self.parsed(url)[0]
+        return parse(self.pages[url].read_text(encoding="utf-8"))[0]
 
 
 def build_site(path: Path, **settings: str) -> Site:
@@ -142,11 +143,7 @@ def visit(tab: Page, address: str) -> Callable[..., SimpleNamespace]:
     tab.on("request", lambda request: seen.requests.append(request.url))
     tab.on("requestfailed", lambda request: seen.complaints.append(f"failed: {request.url}"))
     tab.on("pageerror", lambda error: seen.complaints.append(f"error: {error}"))
-    tab.on(
-        "console",
-        lambda message: message.type in {"error", "warning"}
-        and seen.complaints.append(f"console: {message.text}"),
-    )
+    tab.on("console", lambda m: m.type in {"error", "warning"} and seen.complaints.append(m.text))
 
     def open_page(url: str, width: int = 360, scheme: str = "light") -> SimpleNamespace:
         seen.requests, seen.complaints = [], []

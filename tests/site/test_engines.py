@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
@@ -20,10 +19,13 @@ class Shown(NamedTuple):
 
 def shown(tree: Element) -> Shown:
     """Return what both engines must show of a page, in order."""
-    text = lambda element: "".join(element.itertext())  # noqa: E731
+
+    def text(element: Element) -> str:
+        return "".join(element.itertext()).strip()
+
     headings = [e for e in tree.iter() if e.tag in {"h1", "h2", "h3", "h4", "h5", "h6"}]
     return Shown(
-        [(e.tag, e.get("id") or "", text(e).strip()) for e in headings],
+        [(e.tag, e.get("id") or "", text(e)) for e in headings],
         [text(e) for e in tree.iter("pre")],
         [text(e) for e in tree.iter("annotation")],
     )
@@ -32,7 +34,7 @@ def shown(tree: Element) -> Shown:
 @pytest.fixture(scope="module")
 def zensical(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """Build in a copy: Zensical writes its pages and a cache beside its configuration."""
-    copy: Path = tmp_path_factory.mktemp("zensical")
+    copy = tmp_path_factory.mktemp("zensical")
     for folder in ("docs", "attn_docs"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("mkdocs.yml", "zensical.yml"):
