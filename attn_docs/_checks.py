@@ -43,7 +43,7 @@ def check_number(name: str, value: float) -> None:
     # a Fraction is a Real that no tensor can be multiplied by
     if isinstance(value, (bool, Fraction)) or not isinstance(value, (Real, torch.SymFloat)):
         raise TypeError(f"{name} must be an int or a float; got {value!r}")
-    if not -math.inf < value < math.inf:  # neither holds for NaN
+    if not -math.inf < value < math.inf:  # NaN is not either
         raise ValueError(f"{name} must be finite; got {value!r}")
 
 

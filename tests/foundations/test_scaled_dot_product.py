@@ -21,7 +21,7 @@ from attn_docs import (
 
 INF = math.inf
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
-proof = settings(derandomize=True, deadline=None, max_examples=400)
+proof = settings(derandomize=True, deadline=None, max_examples=300)
 
 
 @dataclass
@@ -180,7 +180,7 @@ def test_values_and_gradients_equal_pytorchs_in_float64(call: Call) -> None:
         assert tensor.dtype == torch.float64
 
 
-@settings(proof, max_examples=150)
+@settings(proof, max_examples=100)
 @given(calls())
 def test_float32_values_and_gradients_are_as_exact_as_pytorchs(call: Call) -> None:
     call = call.to(torch.float32)
@@ -201,7 +201,7 @@ def test_output_and_weights_equal_plain_loops(call: Call) -> None:
     assert error(call.weights().expand(weights.shape), weights) <= 1e-12
 
 
-@settings(proof, max_examples=150)
+@settings(proof, max_examples=100)
 @given(calls())
 def test_weights_times_value_is_the_output(call: Call) -> None:
     weights, value = call.weights(), call.value
@@ -210,7 +210,7 @@ def test_weights_times_value_is_the_output(call: Call) -> None:
     assert error(weights @ value, call.output()) <= 1e-14
 
 
-@settings(proof, max_examples=150)
+@settings(proof, max_examples=100)
 @given(calls())
 def test_a_row_of_weights_sums_to_one_or_is_all_zero(call: Call) -> None:
     weights = call.weights()
