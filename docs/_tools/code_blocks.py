@@ -1,17 +1,28 @@
 """Markdown extension: a block that includes a file gets the file's name as its title.
 
-A block that shows a mechanism's module is followed by a link to its API entry. SVG figures are
-let through as blocks of their own.
+A block that shows a mechanism's module is followed by a link to its API entry. Output lines, `#> …`,
+are marked to be styled apart from comments. Long docstrings can be folded; what is copied holds
+them. SVG figures are let through as blocks of their own.
 """
 
 import re
 
 from markdown import Extension, Markdown
+from markdown.postprocessors import Postprocessor
 from markdown.preprocessors import Preprocessor
+
+from docs._tools.page import page_name
 
 OPENING = re.compile(r'^(?P<indent> *)```python( hl_lines="[^"]+")?$')
 INCLUDE = re.compile(r'^ *--8<-- "(?P<path>[^":]+\.py)(:\w+)?"$')
 MODULE = re.compile(r"^attn_docs/(?!examples/|exhibits/|figures/|tables/|benchmarks/)\w+/\w+\.py$")
+
+# the first line of a highlighted docstring, four lines or more, and the line that closes it
+DOCSTRING = re.compile(
+    r'(<span class="sd">"""[^<]*</span>)((?:\n+<span class="sd">[^<]*</span>){4,}?)'
+    r'(\n<span class="sd"> *"""</span>)'
+)
+FOLD_LABELS = ("Show or hide the rest of the docstring", "展开或收起文档字符串")
 
 
 class _Titles(Preprocessor):
@@ -34,11 +45,20 @@ class _Titles(Preprocessor):
         return result
 
 
+class _Looks(Postprocessor):
+    def run(self, text: str) -> str:
+        text = text.replace('<span class="c1">#&gt;', '<span class="c1 output">#&gt;')
+        label = FOLD_LABELS[page_name(self.md).endswith(".zh.md")]
+        button = f'<button class="fold" type="button" aria-expanded="false" aria-label="{label}">'
+        return DOCSTRING.sub(rf'\1{button}</button><span class="docstring">\2</span>\3', text)
+
+
 class CodeBlockExtension(Extension):
-    """Registers the titles before pymdownx.snippets (32) brings the files in."""
+    """Registers titles before pymdownx.snippets (32), looks after raw HTML is put back (30)."""
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         md.preprocessors.register(_Titles(md), "code_block_titles", 33)
+        md.postprocessors.register(_Looks(md), "code_block_looks", 5)
         md.block_level_elements.append("svg")
 
 

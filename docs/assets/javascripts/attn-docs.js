@@ -31,6 +31,12 @@
     postMessage.call(this, message, ...rest)
   }
 
+  // Long docstrings in code unfold and fold again.
+  addEventListener("click", event => {
+    const fold = event.target.closest?.(".fold")
+    if (fold) fold.ariaExpanded = String(fold.ariaExpanded !== "true")
+  })
+
   // What scrolls sideways can be reached with the keyboard; what does not is no tab stop.
   const markScrollers = () => {
     for (const box of document.querySelectorAll(".md-typeset__scrollwrap, pre > code, div.formula")) {
