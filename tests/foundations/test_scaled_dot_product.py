@@ -550,6 +550,11 @@ def test_softmax_of_a_row_of_minus_infinity_passes_no_gradient() -> None:
     assert gradient.isfinite().all()
 
 
+def test_softmax_does_not_hide_an_overflow() -> None:
+    scores = torch.tensor([[INF, INF], [0.0, 1.0]])
+    assert masked_softmax(scores).isnan().any(-1).tolist() == [True, False]
+
+
 def test_softmax_does_not_change_when_a_row_of_scores_is_shifted() -> None:
     scores, kept = normal(4, 5, 7), normal(5, 7, seed=1) > 0
     shifted = scores + 1000 * normal(4, 5, 1, seed=2)
