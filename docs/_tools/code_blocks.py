@@ -48,6 +48,8 @@ class _Titles(Preprocessor):
 class _Looks(Postprocessor):
     def run(self, text: str) -> str:
         text = text.replace('<span class="c1">#&gt;', '<span class="c1 output">#&gt;')
+        # the signature in an API heading is coloured as Python, but is no block to run
+        text = text.replace('<code class="highlight language-python">', '<code class="highlight">')
         label = FOLD_LABELS[page_name(self.md).endswith(".zh.md")]
         button = f'<button class="fold" type="button" aria-expanded="false" aria-label="{label}">'
         return DOCSTRING.sub(rf'\1{button}</button><span class="docstring">\2</span>\3', text)
