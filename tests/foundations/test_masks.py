@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from attn_docs import causal_mask, padding_mask, scaled_dot_product_attention
 
 proof = settings(derandomize=True, deadline=None, max_examples=200)
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 LENGTH = st.integers(0, 7)
 
 
@@ -139,6 +140,13 @@ def test_padding_mask_does_not_change_its_lengths() -> None:
     lengths = torch.tensor([3, 1])
     padding_mask(lengths, 5)
     assert lengths.tolist() == [3, 1]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_padding_mask_is_made_where_its_lengths_are(device: str) -> None:
+    lengths = torch.tensor([3, 1], device=device)
+    with torch.device("meta"):  # not where new tensors go by default
+        assert padding_mask(lengths).device == lengths.device
 
 
 @pytest.mark.parametrize("side", ["right", "left"])
