@@ -295,6 +295,19 @@ REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
         ValueError,
         "value[0][1] must be finite; got nan",
     ),
+    *(
+        (
+            lambda key=key: attention_by_hand([[1.0]], key, [[1.0]]),
+            TypeError,
+            f"key must be a sequence of rows of numbers; got {key!r}",
+        )
+        for key in (5, [1.0], None)
+    ),
+    (
+        lambda: attention_by_hand([[1.0]], [[1.0], []], [[1.0], [2.0]]),
+        ValueError,
+        "key[1] must have 1 numbers; got 0",
+    ),
     (
         lambda: attention_by_hand([[1.0]], [], []),
         ValueError,
