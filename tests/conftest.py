@@ -6,7 +6,6 @@ a parsed page, tags without namespaces. `visit` opens a page of the served site 
 
 import functools
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -19,9 +18,10 @@ from types import SimpleNamespace
 from typing import BinaryIO
 from xml.etree.ElementTree import Element
 
-import html5lib
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+
+from docs._tools import built
 
 ROOT = Path(__file__).parents[1]
 SUB_PATH = "/some/sub/path/"  # the site must work wherever it is put
@@ -30,16 +30,6 @@ ARGUMENTS = (
     "--disable-component-update --disable-sync"
 ).split()
 NO_BROWSER = pytest.StashKey[str]()
-
-
-@functools.cache
-def parse(html: str) -> tuple[Element, list[str]]:
-    """Return a page's tree, tags without namespaces, and what the grammar of HTML forbids in it."""
-    parser = html5lib.HTMLParser(namespaceHTMLElements=False)
-    tree = parser.parse(html)
-    for element in tree.iter():
-        element.tag = re.sub("^{.*}", "", str(element.tag))
-    return tree, [f"line {line}: {code} {data}" for (line, _), code, data in parser.errors]
 
 
 class Site:
@@ -53,7 +43,7 @@ class Site:
 
     def tree(self, url: str) -> Element:
         """Return the parsed page at an address."""
-        return parse(self.pages[url].read_text(encoding="utf-8"))[0]
+        return built.tree(self.pages[url])
 
 
 def build_site(path: Path, **settings: str) -> Site:

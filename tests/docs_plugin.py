@@ -14,6 +14,7 @@ from docs._tools import blocks
 
 PYTHON_FENCE = re.compile(r'python( hl_lines="[\d -]+")?')
 OTHER_FENCES = {"console", "markdown", "text", "toml", "yaml"}
+ALLOWED = ", ".join(["python", *sorted(OTHER_FENCES)])
 DIRECTIVE = re.compile(r"<!--+\s*;?\s*(skip|clear-namespace|invisible-code)\b[^\n]*")
 
 
@@ -25,7 +26,7 @@ class DocStrings(PythonDocStringDocument):
 
 
 def parse(document: Document) -> Iterable[Region]:
-    """Yield every outermost fence, whatever its spelling, and every directive that would hide one."""
+    """Yield every outermost fence, whatever its spelling, and what would hide one."""
     lexer = RawFencedCodeBlockLexer(re.compile(r"(?P<info>[^\n]*)\n"))
     found = sorted(lexer(document), key=lambda region: (region.start, -region.end))
     end = 0
@@ -54,8 +55,7 @@ def evaluate(example: Example) -> str | None:
             refuse_python(info, content)
             return None
         if not PYTHON_FENCE.fullmatch(info):
-            allowed = ", ".join(["python", *sorted(OTHER_FENCES)])
-            raise blocks.BlockError(f"a fence must open with one of {allowed}; got {info!r}")
+            return f"{where}: a fence must open with one of {ALLOWED}; got {info!r}"
         if page.endswith(".py"):
             path, source = page, content
         else:

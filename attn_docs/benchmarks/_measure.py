@@ -4,7 +4,7 @@ import multiprocessing
 import platform
 import resource
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def _peak(function: Callable[[], object], sender: Connection) -> None:
 
 def circumstances(language: str) -> str:
     """Return date, versions and machine, for the caption of a measurement."""
-    date = datetime.now(timezone.utc).date().isoformat()
+    date = datetime.now(UTC).date().isoformat()
     parts = [f"PyTorch {torch.__version__}", f"Python {platform.python_version()}", _processor()]
     return {
         "en": f"Measured on {date}: {', '.join(parts)}, {THREADS} threads.",

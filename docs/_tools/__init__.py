@@ -1,1 +1,1 @@
-"""What builds and generates the site: Markdown extensions and commands, none needing torch to build."""
+"""What builds and generates the site: Markdown extensions and commands."""

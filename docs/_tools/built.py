@@ -10,16 +10,25 @@ from xml.etree.ElementTree import Element
 import html5lib
 
 
+def parse(html: str) -> tuple[Element, list[str]]:
+    """Return a page's tree, its tags without namespaces, and what HTML's grammar forbids in it."""
+    parser = html5lib.HTMLParser(namespaceHTMLElements=False)
+    tree = parser.parse(html)
+    for element in tree.iter():
+        element.tag = re.sub("^{.*}", "", str(element.tag))
+    return tree, [f"line {line}: {code} {data}" for (line, _), code, data in parser.errors]
+
+
 @cache
-def parse(page: Path) -> Element:
+def tree(page: Path) -> Element:
     """Return the tree of a built page."""
-    return html5lib.parse(page.read_text(encoding="utf-8"), namespaceHTMLElements=False)  # type: ignore[no-any-return]
+    return parse(page.read_text(encoding="utf-8"))[0]
 
 
 def code_blocks(page: Path) -> list[tuple[str, str]]:
     """Return language and text of every code block; the language is "" where none is marked."""
     found = []
-    for parent in parse(page).iter():
+    for parent in tree(page).iter():
         for child in parent:
             if child.tag == "pre":
                 marks = re.findall(r"language-(\w+)", parent.get("class") or "")
@@ -43,12 +52,11 @@ def count(site: Path | None) -> dict[str, str]:
     """Count the English pages' distinct blocks, their output lines, figures and formulas."""
     pages = [p for p in site.rglob("*.html") if "zh" not in p.parts] if site else []
     blocks = {text for page in pages for text in python_blocks(page)}
-    elements = [element for page in pages for element in parse(page).iter()]
-    tags = [str(element.tag).rpartition("}")[2] for element in elements]  # without the namespace
+    elements = [element for page in pages for element in tree(page).iter()]
     figures = {e.get("aria-labelledby") for e in elements if e.get("role") == "img"}
     return {
         "site.blocks": str(len(blocks)),
         "site.outputs": str(sum(len(output_lines(block)) for block in blocks)),
         "site.figures": str(len(figures)),
-        "site.formulas": str(tags.count("math")),
+        "site.formulas": str(sum(element.tag == "math" for element in elements)),
     }

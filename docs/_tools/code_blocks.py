@@ -1,8 +1,8 @@
 """Markdown extension: a block that includes a file gets the file's name as its title.
 
-A block that shows a mechanism's module is followed by a link to its API entry. Output lines, `#> …`,
-are marked to be styled apart from comments. Long docstrings can be folded; what is copied holds
-them. SVG figures are let through as blocks of their own.
+A block that shows a mechanism's module is followed by a link to its API entry. Output lines,
+`#> …`, are marked to be styled apart from comments. Long docstrings can be folded; what is copied
+holds them. SVG figures are let through as blocks of their own.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Make docs/assets/fonts/stix-two-math.woff2 from the full font: the characters our formulas use.
 
-    npm pack @fontsource/stix-two-math@5.3.0 && tar xzf fontsource-stix-two-math-5.3.0.tgz
-    python -m docs._tools.font package/files/stix-two-math-latin-400-normal.woff2
+npm pack @fontsource/stix-two-math@5.3.0 && tar xzf fontsource-stix-two-math-5.3.0.tgz
+python -m docs._tools.font package/files/stix-two-math-latin-400-normal.woff2
 """
 
 import re

@@ -21,8 +21,10 @@ from docs._tools import blocks
 from docs._tools.built import count
 from docs._tools.numbers import NUMBERS
 
-FIGURES = blocks.ROOT / "docs" / "assets" / "figures"
-TABLES = blocks.ROOT / "docs" / "_generated" / "tables"
+FOLDERS = {
+    "FIGURES": (blocks.ROOT / "docs" / "assets" / "figures", ".svg"),
+    "TABLES": (blocks.ROOT / "docs" / "_generated" / "tables", ".md"),
+}
 LANGUAGES = {"en": "", "zh": ".zh"}
 
 
@@ -35,24 +37,15 @@ def modules() -> Iterator[tuple[str, ModuleType]]:
             yield place, importlib.import_module(f"attn_docs.{kind}.{place.replace('/', '.')}")
 
 
-def generated(kind: str, folder: Path, ending: str) -> dict[Path, str]:
-    """Return what every FIGURES or TABLES function makes now, by the file it belongs in."""
+def generated(kind: str) -> dict[Path, str]:
+    """Return what every function in FIGURES or TABLES makes now, by the file it belongs in."""
+    folder, ending = FOLDERS[kind]
     return {
         folder / place / f"{name}{suffix}{ending}": make(language).rstrip("\n") + "\n"
         for place, module in modules()
         for name, make in getattr(module, kind, {}).items()
         for language, suffix in LANGUAGES.items()
     }
-
-
-def figures() -> dict[Path, str]:
-    """Return every figure of the site as its code draws it now."""
-    return generated("FIGURES", FIGURES, ".svg")
-
-
-def tables() -> dict[Path, str]:
-    """Return every generated table of the site as its code computes it now."""
-    return generated("TABLES", TABLES, ".md")
 
 
 def numbers() -> dict[str, str]:
@@ -92,9 +85,10 @@ def run(source: str, path: Path) -> str:
         sys.exit(f"{path.relative_to(blocks.ROOT)}: {error}")
 
 
-def write(files: dict[Path, str], folder: Path) -> None:
-    """Write the files and delete what no code makes any more."""
-    for old in folder.rglob("*.*"):
+def write(kind: str) -> None:
+    """Write the figures or tables and delete what no code makes any more."""
+    files = generated(kind)
+    for old in FOLDERS[kind][0].rglob("*.*"):
         if old not in files:
             old.unlink()
     for path, text in files.items():
@@ -113,10 +107,10 @@ def main() -> None:
     if os.environ.get("CI"):
         sys.exit("generated files are written by a person, who reads the change: not under CI")
     if sys.argv[1:] == ["figures"]:
-        write(figures(), FIGURES)
+        write("FIGURES")
     elif sys.argv[1:] == ["outputs"]:
         rewrite_outputs()
-        write(tables(), TABLES)
+        write("TABLES")
         # the home page shows the counts of a built site, and a site needs numbers to be built
         write_numbers(count(None))
         with tempfile.TemporaryDirectory() as site:

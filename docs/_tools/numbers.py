@@ -35,7 +35,7 @@ class _Numbers(Preprocessor):
 
 
 class NumberExtension(Extension):
-    """Registers the lookup between SuperFences (25), whose code stays as it is, and raw HTML (20)."""
+    """Registers the lookup after SuperFences (25), whose code stays as it is."""
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         md.preprocessors.register(_Numbers(md), "numbers", 24)

@@ -44,7 +44,8 @@ def test_the_skeleton_builds_and_is_refused_until_filled_in(tmp_path: Path) -> N
     assert built.returncode == 0, built.stdout + built.stderr
     for page in ("position/relative-bias", "zh/foundations/canary"):
         assert (copy / "site" / page / "index.html").is_file()
-    tests = run("pytest", "-q", "tests/position", "tests/site/test_census.py", "-k", "todo or agrees")
+    where = ("tests/position", "tests/site/test_census.py", "-k", "todo or agrees")
+    tests = run("pytest", "-q", *where)
     assert "test_agrees_with_an_independent_implementation" in tests.stdout
     assert "test_no_todo_is_left" in tests.stdout
     assert "2 failed" in tests.stdout

@@ -167,3 +167,13 @@ def test_search(visit, url, words):
         chinese = ["/zh/" in link for link in found.evaluate_all("all => all.map(a => a.href)")]
         assert any(chinese) if url else not any(chinese), word
     assert not page.complaints
+
+
+def test_long_docstrings_unfold(visit):
+    tab = visit(CHAPTER, width=1280).tab
+    fold, docstring = tab.locator(".fold").first, tab.locator(".docstring").first
+    expect(docstring).to_be_hidden()
+    fold.click()
+    expect(docstring).to_be_visible()
+    fold.click()
+    expect(docstring).to_be_hidden()

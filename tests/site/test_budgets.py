@@ -6,12 +6,10 @@ from tests.conftest import ROOT, Site
 
 MACHINERY = [
     "docs/_tools/*.py",
-    "docs/_theme/**/*.html",
     "tests/conftest.py",
     "tests/docs_plugin.py",
     "tests/site/*.py",
     "tests/audit/*.py",
-    "Makefile",
 ]
 
 

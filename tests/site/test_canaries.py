@@ -1,4 +1,4 @@
-"""The checks are checked: each fault planted here must be noticed, with a message that says where."""
+"""The checks are checked: each fault planted here must be noticed, with its place."""
 
 import re
 import subprocess
@@ -161,7 +161,9 @@ def test_a_typed_number_is_noticed(text: str) -> None:
     assert typed_numbers(NOT_PROSE.sub(" ", text))
 
 
-@pytest.mark.parametrize("text", ["{{ a.b_1024 }}", "section 3.2.1 of", "arXiv:1706.03762", "`0.5`"])
+@pytest.mark.parametrize(
+    "text", ["{{ a.b_1024 }}", "section 3.2.1 of", "arXiv:1706.03762", "`0.5`"]
+)
 def test_what_is_no_computed_number_passes(text: str) -> None:
     assert typed_numbers(NOT_PROSE.sub(" ", text)) == []
 

@@ -35,21 +35,6 @@ def test_bad_tex_is_refused(tex: str) -> None:
 
 
 @SOURCES
-def test_no_dollar_is_left_on_a_page(source, site: Site) -> None:
-    visible = []
-
-    def walk(element) -> None:
-        if element.tag not in {"pre", "code", "script", "style", "annotation"}:
-            visible.append(element.text or "")
-            for child in element:
-                walk(child)
-                visible.append(child.tail or "")
-
-    walk(site.tree(address(source)))
-    assert "$" not in "".join(visible)
-
-
-@SOURCES
 def test_every_formula_holds_its_tex(source, site: Site) -> None:
-    formulas = [e for e in site.tree(address(source)).iter() if e.tag == "math"]
-    assert all(any(e.tag == "annotation" for e in formula.iter()) for formula in formulas)
+    for formula in site.tree(address(source)).iter("math"):
+        assert formula.find(".//annotation") is not None

@@ -13,7 +13,8 @@ from xml.etree.ElementTree import Element
 import pytest
 from fontTools.ttLib import TTFont
 
-from tests.conftest import ROOT, Site, parse
+from docs._tools.built import parse
+from tests.conftest import ROOT, Site
 
 RESOURCES = {"src", "srcset", "poster", "data", "background"}
 CSS_URL = re.compile(r"""(?:url\(|@import)\s*["']?([^"')\s;]+)""")

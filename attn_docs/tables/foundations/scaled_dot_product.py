@@ -1,5 +1,7 @@
 """What scaled dot-product attention costs."""
 
+import math
+
 import torch
 
 from attn_docs.tables._markdown import table
@@ -34,8 +36,8 @@ def cost(language: str) -> str:
         for n in LENGTHS
     )
     caption = {
-        "en": f"One head with $d = e = {HEAD_DIM}$. One M is a million, one MiB is $2^{{20}}$ bytes.",
-        "zh": f"一个头，$d = e = {HEAD_DIM}$。1 M 为一百万次，1 MiB 为 $2^{{20}}$ 字节。",
+        "en": f"One head, $d = e = {HEAD_DIM}$. One M is a million, one MiB is $2^{{20}}$ bytes.",
+        "zh": f"一个头，$d = e = {HEAD_DIM}$。1 M 即百万，1 MiB 即 $2^{{20}}$ 字节。",
     }[language]
     return f"{table(header, rows)}\n\n{caption}"
 
@@ -45,4 +47,12 @@ TABLES = {"cost": cost}
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    return {"float16_max": f"{torch.finfo(torch.float16).max:,.0f}"}
+    powers = torch.exp(torch.tensor([0.0, 1.0, 1.0]) / math.sqrt(3))
+    weights = powers / powers.sum()
+    return {
+        "blind_guess": f"{math.log(8):.1f}",
+        "float16_max": f"{torch.finfo(torch.float16).max:,.0f}",
+        "sum_one_query": f"{powers.sum():.4f}",
+        "weight_high": f"{weights[1]:.4f}",
+        "weight_low": f"{weights[0]:.4f}",
+    }

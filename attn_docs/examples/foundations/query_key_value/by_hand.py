@@ -20,3 +20,9 @@ print((scaled_dot_product_attention(q, k, v) - loops).abs().max().item() < 1e-12
 #> True
 print((F.scaled_dot_product_attention(q, k, v) - loops).abs().max().item() < 1e-12)
 #> True
+
+for row in output:
+    print("  ".join(f"{number:.4f}" for number in row))
+#> 0.3967  0.6033  0.4851
+#> 0.5000  0.5000  0.5884
+#> 0.4144  0.5856  0.5390
