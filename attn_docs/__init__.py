@@ -7,8 +7,16 @@ from attn_docs.foundations.scaled_dot_product import (
     masked_softmax,
     scaled_dot_product_attention,
 )
+from attn_docs.foundations.scoring_functions import (
+    DotProductAttention,
+    GaussianAttention,
+    ScoreAttention,
+)
 
 __all__ = [
+    "DotProductAttention",
+    "GaussianAttention",
+    "ScoreAttention",
     "attention_by_hand",
     "attention_weights",
     "causal_mask",

@@ -54,6 +54,27 @@ def check_probability(name: str, value: float) -> None:
         raise ValueError(f"{name} must be from 0 to 1; got {value!r}")
 
 
+def check_dropout(value: float) -> None:
+    """Refuse anything but a number from 0 up to, not including, 1."""
+    check_number("dropout", value)
+    if not 0 <= value < 1:
+        raise ValueError(f"dropout must be 0 or more and below 1; got {value!r}")
+
+
+def check_positive(name: str, value: float) -> None:
+    """Refuse anything but a finite number above zero."""
+    check_number(name, value)
+    if value <= 0:
+        raise ValueError(f"{name} must be above 0; got {value!r}")
+
+
+def check_size(name: str, value: int) -> None:
+    """Refuse anything but an int that is one or more."""
+    check_int(name, value)
+    if value < 1:
+        raise ValueError(f"{name} must be 1 or more; got {value}")
+
+
 def check_lengths(lengths: Tensor | Sequence[int], max_len: int | None) -> tuple[Tensor, int]:
     """Check lengths and the length they are padded to; return them as a tensor and an int."""
     if not isinstance(lengths, Tensor):
@@ -175,6 +196,32 @@ def check_value(
             f"value must have key's leading axes {tuple(key.shape[:-2])} with enable_gqa; "
             f"got {tuple(value.shape[:-2])}"
         )
+
+
+def check_sequences(query: Tensor, key: Tensor, value: Tensor) -> tuple[int, ...]:
+    """Check batches of queries and of pairs, sizes of a query and a key apart."""
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        check_float_tensor(name, tensor, min_axes=3)
+        if tensor.ndim != 3:
+            raise ValueError(
+                f"{name} must have 3 axes (batch, length, size); got shape {tuple(tensor.shape)}"
+            )
+        check_same_kind(name, tensor, "query", query)
+        if tensor.size(0) != query.size(0):
+            raise ValueError(
+                f"{name} must have query's batch {query.size(0)}; got {tensor.size(0)}"
+            )
+    if value.size(1) != key.size(1):
+        raise ValueError(
+            f"value must have one row for each of the {key.size(1)} keys; got {value.size(1)}"
+        )
+    return (query.size(0), query.size(1), key.size(1))
+
+
+def check_last_size(name: str, tensor: Tensor, what: str, size: int) -> None:
+    """Refuse a tensor whose last axis has another size than wanted."""
+    if tensor.size(-1) != size:
+        raise ValueError(f"{name} must have {what} {size} as its last size; got {tensor.size(-1)}")
 
 
 def check_options(
