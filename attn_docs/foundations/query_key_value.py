@@ -52,6 +52,7 @@ def attention_by_hand(
         powers = [math.exp(s - max(scores)) for s in scores]
         row = [p / sum(powers) for p in powers]
         weights.append(row)
-        mixed = [sum(row[j] * value[j][c] for j in range(len(key))) for c in range(value_dim)]
+        pairs = range(len(key))
+        mixed = [sum(row[j] * value[j][c] for j in pairs) for c in range(value_dim)]
         output.append(mixed)
     return output, weights

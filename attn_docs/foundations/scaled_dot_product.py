@@ -191,7 +191,8 @@ def _weights(
     if enable_gqa:
         key = _repeat_heads(key, query.size(-3))
     if scale is None:
-        scale = 1 / math.sqrt(max(query.size(-1), 1))  # without features every score is 0 anyway
+        # without components every score is 0 anyway
+        scale = 1 / math.sqrt(max(query.size(-1), 1))
     scores = query @ key.mT * scale  # … n m
     if is_causal:
         allowed = causal_mask(query.size(-2), key.size(-2), device=query.device)

@@ -1,4 +1,4 @@
-"""Bug: the softmax runs over the queries, so each key, not each query, has weights to share."""
+"""Bug: the softmax runs over the queries, so each key has weights to share, not each query."""
 
 import math
 

@@ -26,7 +26,8 @@ for bug in (missing_scale, scaled_twice, softmax_over_queries, reshaped_key):
         torch.allclose(bug.attention(query, key[order], value[order]), output),
         torch.allclose(F.scaled_dot_product_attention(query, key, value), output),
     )
-    print(*("pass" if check else "FAIL" for check in checks), bug.__name__.rpartition(".")[2])
+    name = bug.__name__.rpartition(".")[2]
+    print(*("pass" if check else "FAIL" for check in checks), name)
 #> pass pass pass FAIL missing_scale
 #> pass pass pass FAIL scaled_twice
 #> pass FAIL pass FAIL softmax_over_queries

@@ -2,7 +2,8 @@ import torch
 
 torch.manual_seed(0)
 d = 90
-query = torch.rand(50_000, d, dtype=torch.float64) * 2 - 1  # uniform in [-1, 1]: variance 1/3
+# uniform in [-1, 1]: variance 1/3
+query = torch.rand(50_000, d, dtype=torch.float64) * 2 - 1
 key = torch.rand(50_000, d, dtype=torch.float64) * 2 - 1
 scores = (query * key).sum(-1)
 
