@@ -42,8 +42,11 @@ def collected(source: Path) -> list[str]:
 
 @SOURCES
 def test_blocks_on_the_page_are_the_blocks_that_are_run(source: Path, site: Site) -> None:
-    shown = built.python_blocks(site.pages[address(source)])
-    assert [text.strip() for text in shown] == [text.strip() for text in collected(source)]
+    shown = [text.strip() for text in built.python_blocks(site.pages[address(source)])]
+    run = [text.strip() for text in collected(source)]
+    if MODULE.search(source.read_text(encoding="utf-8")):  # classes stand before functions there
+        shown, run = sorted(shown), sorted(run)
+    assert shown == run
 
 
 @SOURCES

@@ -37,7 +37,7 @@ def outline(site: Site, source: Path) -> dict[str, list[object]]:
         if re.fullmatch("h[2-6]", element.tag):
             outline["headings"].append((element.tag, element.get("id")))
         elif element.tag == "annotation":
-            outline["formulas"].append("".join(element.itertext()))
+            outline["formulas"].append(" ".join("".join(element.itertext()).split()))
         elif element.tag == "svg" and element.get("role") == "img":
             outline["figures"].append(element.get("aria-labelledby"))
     code = built.code_blocks(site.pages[address(source)])
