@@ -264,6 +264,20 @@ def check_mask(name: str, mask: Tensor | None, scores_shape: tuple[int, ...], li
         )
 
 
+def check_scores(name: str, scores: Tensor, shape: tuple[int, ...]) -> None:
+    """Refuse what a score method returned unless it is one number for each query and key."""
+    if not isinstance(scores, Tensor):
+        raise TypeError(f"{name} must return a torch.Tensor; got {type(scores).__name__}")
+    if scores.dtype not in FLOAT_DTYPES:
+        raise TypeError(
+            f"{name} must return float16, bfloat16, float32 or float64; got {scores.dtype}"
+        )
+    if scores.shape != shape:
+        raise ValueError(
+            f"{name} must return shape (batch, n, m) = {shape}; got {tuple(scores.shape)}"
+        )
+
+
 def _grouped_leading(query: Tensor, key: Tensor) -> tuple[int, ...]:
     """Match the axes before the last two; each key head serves as many query heads."""
     wanted, got = tuple(query.shape[:-2]), tuple(key.shape[:-2])

@@ -10,9 +10,10 @@ from attn_docs._checks import (
     check_last_size,
     check_mask,
     check_positive,
+    check_scores,
     check_sequences,
 )
-from attn_docs.foundations.scaled_dot_product import masked_softmax
+from attn_docs.foundations.scaled_dot_product import _at_least_float32, _masked_softmax
 
 
 class ScoreAttention(nn.Module):
@@ -20,7 +21,8 @@ class ScoreAttention(nn.Module):
 
     $$o_i = \sum_{j=1}^{m} \operatorname{softmax}_j\bigl(a(q_i, k_j)\bigr)\, v_j$$
 
-    A subclass has one method, `score`, the function a for all pairs at once.
+    A subclass has one method, `score`, the function a for all pairs at once. Softmax and mean are
+    computed in float32 at least, the result has the query's dtype.
 
     Args:
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
@@ -46,7 +48,7 @@ class ScoreAttention(nn.Module):
 
     Reference:
         Luong et al., "Effective Approaches to Attention-based Neural Machine Translation",
-        section 3.1, arXiv:1508.04025 (2015).
+        arXiv:1508.04025 (2015).
     """
 
     def __init__(self, dropout: float = 0.0) -> None:
@@ -55,7 +57,10 @@ class ScoreAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def score(self, query: Tensor, key: Tensor) -> Tensor:
-        """Return how well each key (batch, m, k) fits each query (batch, n, q): (batch, n, m)."""
+        """Return how well each key (batch, m, k) fits each query (batch, n, q): (batch, n, m).
+
+        The result may have any floating-point dtype; float32 spares half precision a rounding.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define score(query, key)")
 
     def forward(
@@ -82,15 +87,18 @@ class ScoreAttention(nn.Module):
             it, after dropout. A query that may attend to nothing gets zeros.
 
         Raises:
-            TypeError: If an argument has the wrong type or dtype.
-            ValueError: If shapes do not fit.
+            TypeError: If an argument, or what `score` returns, has the wrong type or dtype.
+            ValueError: If shapes do not fit, or `score` returns another shape than (batch, n, m).
         """
         shape = check_sequences(query, key, value)
         check_mask("attn_mask", attn_mask, shape, query)
         check_flag("need_weights", need_weights)
-        weights = self.dropout(masked_softmax(self.score(query, key), attn_mask))  # b n m
-        output = weights @ value  # b n e
-        return (output, weights) if need_weights else output
+        scores = self.score(query, key)  # b n m
+        check_scores(f"{type(self).__name__}.score", scores, shape)
+        weights = self.dropout(_masked_softmax(_at_least_float32(scores), attn_mask, -1))  # b n m
+        value = _at_least_float32(value)
+        output = (weights.to(value.dtype) @ value).to(query.dtype)  # b n e
+        return (output, weights.to(query.dtype)) if need_weights else output
 
 
 class DotProductAttention(ScoreAttention):
@@ -124,7 +132,8 @@ class DotProductAttention(ScoreAttention):
     def score(self, query: Tensor, key: Tensor) -> Tensor:
         """Return every dot product over √d, (batch, n, m)."""
         check_last_size("key", key, "query's size", query.size(-1))
-        return query @ key.mT / math.sqrt(max(query.size(-1), 1))
+        scale = 1 / math.sqrt(max(query.size(-1), 1))  # without features every score is 0 anyway
+        return _at_least_float32(query) @ _at_least_float32(key).mT * scale
 
 
 class GaussianAttention(ScoreAttention):
@@ -164,5 +173,6 @@ class GaussianAttention(ScoreAttention):
     def score(self, query: Tensor, key: Tensor) -> Tensor:
         """Return minus every squared distance over 2·width², (batch, n, m)."""
         check_last_size("key", key, "query's size", query.size(-1))
-        differences = query.unsqueeze(-2) - key.unsqueeze(-3)  # b n m d
-        return -differences.square().sum(-1) / (2 * self.width**2)
+        query, key = _at_least_float32(query), _at_least_float32(key)
+        differences = (query.unsqueeze(-2) - key.unsqueeze(-3)) / self.width  # b n m d
+        return -differences.square().sum(-1) / 2
