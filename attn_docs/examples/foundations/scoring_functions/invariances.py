@@ -1,0 +1,26 @@
+import torch
+import torch.nn.functional as F
+
+torch.manual_seed(0)
+query, key = torch.randn(5, 3, dtype=torch.float64), torch.randn(7, 3, dtype=torch.float64)
+rotation = torch.linalg.qr(torch.randn(3, 3, dtype=torch.float64)).Q
+shift = torch.randn(3, dtype=torch.float64)
+
+scores = {
+    "dot product": lambda q, k: q @ k.mT,
+    "cosine": lambda q, k: F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT,
+    "Gaussian": lambda q, k: -torch.cdist(q, k).square() / 2,
+    "negative L1": lambda q, k: -torch.cdist(q, k, p=1),
+}
+changes = [
+    (query @ rotation, key @ rotation),
+    (query + shift, key + shift),
+    (query, key + shift),
+    (query, 2 * key),
+]
+print("             turn both  shift both  shift keys  double keys")
+for name, score in scores.items():
+    before = score(query, key).softmax(-1)
+    same = [torch.allclose(score(*change).softmax(-1), before) for change in changes]
+    print(f"{name:12}", *(f"{'same' if s else 'differ':>11}" for s in same))
+#>

@@ -1,0 +1,21 @@
+import torch
+
+from attn_docs import ScoreAttention
+
+
+class CityBlockAttention(ScoreAttention):
+    def score(self, query, key):
+        return -(query.unsqueeze(-2) - key.unsqueeze(-3)).abs().sum(-1)  # b n m d, then b n m
+
+
+query = torch.tensor([[[2.0, 2.0]]])
+key = torch.tensor([[[6.0, 1.0], [1.0, 1.0], [3.0, 2.0]]])  # distances 5, 2 and 1
+attend = CityBlockAttention()
+
+print(attend.score(query, key))
+#>
+print(attend(query, key, key, need_weights=True)[1])
+#>
+only_the_cat = torch.tensor([[False, True, False]])  # n m; masks work without more code
+print(attend(query, key, key, only_the_cat))
+#>

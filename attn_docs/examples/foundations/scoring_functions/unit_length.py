@@ -1,0 +1,23 @@
+import torch
+import torch.nn.functional as F
+
+from attn_docs import DotProductAttention, GaussianAttention
+
+torch.manual_seed(0)
+d = 16
+query = F.normalize(torch.randn(2, 5, d, dtype=torch.float64), dim=-1)
+key = F.normalize(torch.randn(2, 7, d, dtype=torch.float64), dim=-1)
+
+dot = query @ key.mT
+cosine = F.cosine_similarity(query[:, :, None], key[:, None], dim=-1)
+squared_distance = torch.cdist(query, key).square()
+
+print(torch.allclose(dot, cosine), torch.allclose(-squared_distance, 2 * dot - 2))
+#>
+print((dot.argsort() == (-squared_distance).argsort()).all().item())
+#>
+same = [
+    attend(query, key, key) for attend in (DotProductAttention(), GaussianAttention(width=d**0.25))
+]
+print(torch.allclose(*same))
+#>
