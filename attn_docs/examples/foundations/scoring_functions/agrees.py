@@ -22,4 +22,5 @@ for ours, theirs in (
     gradients = [torch.autograd.grad(x.square().sum(), leaves) for x in (ours, theirs)]
     pairs += zip(*gradients, strict=True)
     print(max((a - b).abs().max().item() for a, b in pairs) < 1e-12)
-#>
+#> True
+#> True

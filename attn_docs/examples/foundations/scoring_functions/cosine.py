@@ -21,4 +21,5 @@ attend = CosineAttention()
 for factor in (1.0, 20.0):
     attend.factor.data.fill_(factor)
     print(factor, attend(query, key, key, need_weights=True)[1].data)
-#>
+#> 1.0 tensor([[[0.2953, 0.3558, 0.3489]]])
+#> 20.0 tensor([[[0.0142, 0.5875, 0.3984]]])

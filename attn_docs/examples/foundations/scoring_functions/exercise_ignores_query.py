@@ -12,4 +12,4 @@ torch.manual_seed(0)
 query, key, value = torch.randn(2, 5, 4), torch.randn(2, 7, 4), torch.randn(2, 7, 6)
 output = LengthAttention()(query, key, value)
 print(tuple(output.shape), torch.equal(output, output[:, :1].expand(-1, 5, -1)))
-#>
+#> (2, 5, 6) True

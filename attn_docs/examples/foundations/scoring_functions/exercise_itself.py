@@ -6,4 +6,5 @@ x = torch.tensor([[[2.0, 2.0], [6.0, 1.0], [1.0, 1.0]]])  # queries and keys at 
 
 for attend in (DotProductAttention(), GaussianAttention()):
     print(attend.score(x, x)[0].argmax(-1))  # the key that each query likes best
-#>
+#> tensor([1, 1, 1])
+#> tensor([0, 1, 2])

@@ -10,6 +10,6 @@ differences = (q[:, None] - k).square().sum(-1)
 expanded = q.square().sum(-1, keepdim=True) - 2 * q @ k.mT + k.square().sum(-1)
 
 print("differences", (differences - exact).abs().max().item() < 0.1)
-#>
+#> differences True
 print("expanded   ", (expanded - exact).abs().max().item() < 0.1)
-#>
+#> expanded    False

@@ -19,8 +19,12 @@ changes = [
     (query, 2 * key),
 ]
 print("             turn both  shift both  shift keys  double keys")
+#>              turn both  shift both  shift keys  double keys
 for name, score in scores.items():
     before = score(query, key).softmax(-1)
     same = [torch.allclose(score(*change).softmax(-1), before) for change in changes]
     print(f"{name:12}", *(f"{'same' if s else 'differ':>11}" for s in same))
-#>
+#> dot product         same      differ        same      differ
+#> cosine              same      differ      differ        same
+#> Gaussian            same        same      differ      differ
+#> negative L1       differ        same      differ      differ

@@ -11,4 +11,5 @@ value = torch.tensor([[[10.0], [20.0], [30.0]]])  # b m e
 for attend in (DotProductAttention(), GaussianAttention(width=1.0)):
     output, weights = attend(query, key, value, need_weights=True)
     print(weights, f"{output.item():.2f}")
-#>
+#> tensor([[[0.9434, 0.0008, 0.0558]]]) 11.12
+#> tensor([[[0.0002, 0.3775, 0.6223]]]) 26.22

@@ -13,11 +13,11 @@ cosine = F.cosine_similarity(query[:, :, None], key[:, None], dim=-1)
 squared_distance = torch.cdist(query, key).square()
 
 print(torch.allclose(dot, cosine), torch.allclose(-squared_distance, 2 * dot - 2))
-#>
+#> True True
 print((dot.argsort() == (-squared_distance).argsort()).all().item())
-#>
+#> True
 same = [
     attend(query, key, key) for attend in (DotProductAttention(), GaussianAttention(width=d**0.25))
 ]
 print(torch.allclose(*same))
-#>
+#> True

@@ -13,4 +13,4 @@ try:
     Mistake()(query, key, value)
 except ValueError as error:
     print(error)
-#>
+#> Mistake.score must return shape (batch, n, m) = (2, 5, 7); got (2, 7, 5)
