@@ -1,0 +1,104 @@
+"""The score maps show the scores they claim to show."""
+
+import itertools
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+import torch
+from torch import Tensor
+
+from attn_docs.figures.foundations.scoring_functions import FIGURES
+
+SVG = "{http://www.w3.org/2000/svg}"
+QUERY = torch.tensor([2.0, 2.0], dtype=torch.float64)
+KEYS = {"the": (6.0, 1.0), "cat": (1.0, 1.0), "sleeps": (3.0, 2.0)}
+WINNERS = {"dot": "the", "cosine": "cat", "gaussian": "sleeps", "l1": "sleeps"}
+languages = pytest.mark.parametrize("language", ["en", "zh"])
+scores = pytest.mark.parametrize("name", WINNERS)
+
+
+def score(name: str, x: Tensor, y: Tensor) -> Tensor:
+    """Return the score of keys (x, y), written out."""
+    if name == "dot":
+        return QUERY[0] * x + QUERY[1] * y
+    if name == "cosine":
+        return (QUERY[0] * x + QUERY[1] * y) / (QUERY.norm() * torch.hypot(x, y).clamp_min(1e-9))
+    across, up = x - QUERY[0], y - QUERY[1]
+    return -(across**2 + up**2) if name == "gaussian" else -(across.abs() + up.abs())
+
+
+def panel(name: str, language: str) -> ET.Element:
+    root = ET.fromstring(FIGURES["score-maps"](language))  # noqa: S314 - our own
+    return next(g for g in root.iter(f"{SVG}g") if g.get("data-score") == name)
+
+
+def shades(group: ET.Element) -> tuple[dict[tuple[int, int], float], float, float]:
+    """Return the opacity of each shaded cell (column, row), and the frame's left and top."""
+    frame = next(r for r in group.iter(f"{SVG}rect") if float(r.attrib["width"]) == 150)
+    left, top = float(frame.attrib["x"]), float(frame.attrib["y"])
+    found: dict[tuple[int, int], float] = {}
+    for path in group.iter(f"{SVG}path"):
+        assert float(path.attrib["stroke-width"]) == 6
+        for x, y, width in re.findall(r"M([\d.]+),([\d.]+) h([\d.]+)", path.attrib["d"]):
+            row = round((float(y) - 3 - top) / 6)
+            for column in range(round(float(width) / 6)):
+                cell = (round((float(x) - left) / 6) + column, row)
+                assert cell not in found
+                found[cell] = float(path.attrib["stroke-opacity"])
+    return found, left, top
+
+
+@languages
+@scores
+def test_a_darker_place_never_has_a_lower_score(name: str, language: str) -> None:
+    found, _, _ = shades(panel(name, language))
+    line = torch.arange(-4, 8.25, 0.5, dtype=torch.float64)
+    by_shade: dict[float, list[float]] = {}
+    for row in range(25):
+        for column in range(25):
+            value = score(name, line[column], line[24 - row]).item()
+            by_shade.setdefault(found.get((column, row), 0.0), []).append(value)
+    assert len(by_shade) == 6
+    assert max(by_shade) <= 0.45
+    ordered = [by_shade[shade] for shade in sorted(by_shade)]
+    for lighter, darker in itertools.pairwise(ordered):
+        assert max(lighter) <= min(darker) + 1e-6
+    assert all(50 <= len(values) <= 160 for values in ordered)
+
+
+@languages
+@scores
+def test_points_lie_where_query_and_keys_are_and_the_winner_is_marked(
+    name: str, language: str
+) -> None:
+    group = panel(name, language)
+    _, left, top = shades(group)
+    places = {"q": tuple(QUERY.tolist()), **KEYS}
+    middles = {}
+    for rect in group.iter(f"{SVG}rect"):
+        x, y, width = (float(rect.attrib[n]) for n in ("x", "y", "width"))
+        middle = (x + width / 2, y + width / 2)
+        middles.setdefault(rect.get("data-point", "ring" if width == 12 else "frame"), middle)
+    for point, (x, y) in places.items():
+        wanted = (left + (x + 4) * 12 + 3, top + (8 - y) * 12 + 3)
+        assert middles[point] == pytest.approx(wanted)
+    best = max(KEYS, key=lambda word: score(name, *torch.tensor(KEYS[word]).double()).item())
+    assert best == WINNERS[name] == group.get("data-winner")
+    assert middles["ring"] == pytest.approx(middles[best])
+    bold = [t.text for t in group.iter(f"{SVG}text") if t.get("font-weight") == "bold"]
+    assert bold[1:] == ["q", best]
+
+
+@languages
+def test_the_description_names_the_winners(language: str) -> None:
+    desc = FIGURES["score-maps"](language).partition("</desc>")[0]
+    named = re.findall("(?:dot product|cosine|Gaussian|negative L1|点积|余弦|高斯|L1) (\\w+)", desc)
+    assert named[-4:] == list(WINNERS.values())
+
+
+@languages
+def test_the_stage_line_lights_the_score_alone(language: str) -> None:
+    root = ET.fromstring(FIGURES["stage-line"](language))  # noqa: S314 - our own
+    lit = [g.get("data-stage") for g in root.iter(f"{SVG}g") if g.get("data-lit") == "true"]
+    assert lit == ["score"]
