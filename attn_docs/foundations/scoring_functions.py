@@ -57,7 +57,7 @@ class ScoreAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def score(self, query: Tensor, key: Tensor) -> Tensor:
-        """Return how well each key (batch, m, k) fits each query (batch, n, q): (batch, n, m).
+        """Return the scores (batch, n, m) of queries (batch, n, q) and keys (batch, m, k).
 
         The result may have any floating-point dtype; float32 spares half precision a rounding.
         """
@@ -95,8 +95,8 @@ class ScoreAttention(nn.Module):
         check_flag("need_weights", need_weights)
         scores = self.score(query, key)  # b n m
         check_scores(f"{type(self).__name__}.score", scores, shape)
-        weights = self.dropout(_masked_softmax(_at_least_float32(scores), attn_mask, -1))  # b n m
-        value = _at_least_float32(value)
+        scores, value = _at_least_float32(scores), _at_least_float32(value)
+        weights = self.dropout(_masked_softmax(scores, attn_mask, -1))  # b n m
         output = (weights.to(value.dtype) @ value).to(query.dtype)  # b n e
         return (output, weights.to(query.dtype)) if need_weights else output
 
@@ -132,7 +132,8 @@ class DotProductAttention(ScoreAttention):
     def score(self, query: Tensor, key: Tensor) -> Tensor:
         """Return every dot product over √d, (batch, n, m)."""
         check_last_size("key", key, "query's size", query.size(-1))
-        scale = 1 / math.sqrt(max(query.size(-1), 1))  # without features every score is 0 anyway
+        # without features every score is 0 anyway
+        scale = 1 / math.sqrt(max(query.size(-1), 1))
         return _at_least_float32(query) @ _at_least_float32(key).mT * scale
 
 

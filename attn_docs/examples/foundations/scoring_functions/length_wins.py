@@ -2,7 +2,7 @@ import torch
 import torch.nn.functional as F
 
 query = torch.tensor([[2.0, 2.0]])
-key = torch.tensor([[1.0, 1.0], [6.0, 1.0]])  # same direction as the query; longer, but askew
+key = torch.tensor([[1.0, 1.0], [6.0, 1.0]])  # same direction; longer, but askew
 
 print("dot   ", query @ key.T)
 #> dot    tensor([[ 4., 14.]])

@@ -5,7 +5,8 @@ from attn_docs import ScoreAttention
 
 class CityBlockAttention(ScoreAttention):
     def score(self, query, key):
-        return -(query.unsqueeze(-2) - key.unsqueeze(-3)).abs().sum(-1)  # b n m d, then b n m
+        differences = query.unsqueeze(-2) - key.unsqueeze(-3)  # b n m d
+        return -differences.abs().sum(-1)  # b n m
 
 
 query = torch.tensor([[[2.0, 2.0]]])

@@ -16,8 +16,7 @@ print(torch.allclose(dot, cosine), torch.allclose(-squared_distance, 2 * dot - 2
 #> True True
 print((dot.argsort() == (-squared_distance).argsort()).all().item())
 #> True
-same = [
-    attend(query, key, key) for attend in (DotProductAttention(), GaussianAttention(width=d**0.25))
-]
-print(torch.allclose(*same))
+by_dot = DotProductAttention()(query, key, key)
+by_distance = GaussianAttention(width=d**0.25)(query, key, key)
+print(torch.allclose(by_dot, by_distance))
 #> True
