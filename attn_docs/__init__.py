@@ -1,5 +1,6 @@
 """Attention mechanisms in plain PyTorch, as taught and verified on the attn-docs site."""
 
+from attn_docs.foundations.kernel_regression import KernelRegression, nadaraya_watson
 from attn_docs.foundations.masks import causal_mask, padding_mask
 from attn_docs.foundations.query_key_value import attention_by_hand
 from attn_docs.foundations.scaled_dot_product import (
@@ -16,11 +17,13 @@ from attn_docs.foundations.scoring_functions import (
 __all__ = [
     "DotProductAttention",
     "GaussianAttention",
+    "KernelRegression",
     "ScoreAttention",
     "attention_by_hand",
     "attention_weights",
     "causal_mask",
     "masked_softmax",
+    "nadaraya_watson",
     "padding_mask",
     "scaled_dot_product_attention",
 ]

@@ -218,6 +218,31 @@ def check_sequences(query: Tensor, key: Tensor, value: Tensor) -> tuple[int, ...
     return (query.size(0), query.size(1), key.size(1))
 
 
+def check_points(query: Tensor, keys: Tensor, values: Tensor) -> tuple[int, int]:
+    """Check places to predict at and pairs of numbers; return the scores' shape."""
+    for name, tensor in (("query", query), ("keys", keys), ("values", values)):
+        check_float_tensor(name, tensor, min_axes=1)
+        if tensor.ndim != 1:
+            raise ValueError(f"{name} must have 1 axis; got shape {tuple(tensor.shape)}")
+        check_same_kind(name, tensor, "query", query)
+    if len(values) != len(keys):
+        raise ValueError(
+            f"values must have one number for each of the {len(keys)} keys; got {len(values)}"
+        )
+    return len(query), len(keys)
+
+
+def check_width(value: float | Tensor) -> None:
+    """Refuse anything but a finite number above zero, plain or in a tensor of no axes."""
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise ValueError(
+                f"width must be a number or a tensor of no axes; got shape {tuple(value.shape)}"
+            )
+        value = value.item()
+    check_positive("width", value)
+
+
 def check_last_size(name: str, tensor: Tensor, what: str, size: int) -> None:
     """Refuse a tensor whose last axis has another size than wanted."""
     if tensor.size(-1) != size:
