@@ -31,12 +31,13 @@ def points(root: ET.Element, part: str) -> list[tuple[float, float]]:
     return [(x + right, y + down) for x, y in zip(values[::2], values[1::2], strict=True)]
 
 
-def axis(root: ET.Element, labels: list[str], which: str, nth: int = 0):
+def axis(root: ET.Element, labels: list[str], which: str, panel: int = 0, nth: int = 0):
     """Return the function from a place to its value, from the labels of two ticks."""
     places = []
     for label in labels:
         found = [t for t in root.iter("text") if t.text == label and t.get("font-weight") is None]
-        places.append(float(found[nth].attrib[which]))
+        each = len(found) // 3 or 1  # the same label on both axes of a panel
+        places.append(float(found[each * panel + min(nth, each - 1)].attrib[which]))
     first, last = (float(label.replace("−", "-")) for label in labels)
     slope = (last - first) / (places[1] - places[0])
     return lambda place: first + slope * (place - places[0])
@@ -49,7 +50,7 @@ def test_the_fits_are_the_predictions_with_the_widths_named(language) -> None:
     titles = [t.text for t in root.iter("text") if t.get("font-weight")]
     assert [title.split()[1] for title in titles] == [f"{width:g}" for width in figures.WIDTHS]
     for index, width in enumerate(figures.WIDTHS):
-        across, up = axis(root, ["0", "6"], "x", 2 * index), axis(root, ["−2", "2"], "y", index)
+        across, up = axis(root, ["1", "6"], "x", index), axis(root, ["−2", "0"], "y", index, 1)
         # a tick's label stands lower than the tick, by the same distance everywhere
         curve = points(root, f"curve-{index}")
         lower = up(curve[0][1]) - 2 * math.sin(across(curve[0][0]))
@@ -93,7 +94,7 @@ def test_the_cells_are_the_weights_a_row_for_each_query(language) -> None:
 @languages
 def test_the_losses_are_those_at_each_width_and_the_dot_is_the_lowest(language) -> None:
     root = parse(figures.FIGURES["loss"](language))
-    up = axis(root, ["0.5", "1.5"], "y")
+    up = axis(root, ["0", "1.5"], "y")
     texts = {t.text: float(t.attrib["x"]) for t in root.iter("text")}
     left, right = texts["0.02"], texts["5"]
 
