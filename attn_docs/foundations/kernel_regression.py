@@ -24,7 +24,7 @@ def nadaraya_watson(
     attn_mask: Tensor | None = None,
     need_weights: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
-    r"""Predict a value for each query from known pairs, by Nadaraya and Watson with a Gaussian.
+    r"""Predict a value for each query from known pairs, the near ones counting most.
 
     $$f(x) = \sum_{i=1}^{m} \operatorname{softmax}_i\!\left(-\frac{1}{2}
     \left(\frac{x - x_i}{\sigma}\right)^{2}\right) y_i$$

@@ -167,8 +167,8 @@ def weights(language: str) -> str:
     _, matrix = nadaraya_watson(
         SHOWN_QUERIES, SHOWN_KEYS, 0 * SHOWN_KEYS, width=SHOWN_WIDTH, need_weights=True
     )
-    left, top, width, height = 52, 50, 40, 34
-    drawing = canvas(left + 7 * width + 8, top + 5 * height + 1)
+    left, top, width, height = 66, 50, 38, 34
+    drawing = canvas(340, top + 5 * height + 1)
     write(drawing, f"{text['query']} ↓", left - 8, 36, 12, text_anchor="end")
     write(drawing, f"{text['key']} →", left + 3.5 * width, 10, 12)
     cells(drawing, (SHADE * matrix / matrix.max()).tolist(), left, top, width, height)
@@ -244,9 +244,9 @@ def loss(language: str) -> str:
         axes.plot(grid, left_out, color=_chart.ACCENT, linewidth=2, gid="part:left-out")
         dot = {"marker": "o", "markersize": 9, "markeredgewidth": 0, "color": _chart.ACCENT}
         axes.plot([learned.width], [learned.loss], **dot, linestyle="none", gid="part:learned")
-        axes.text(0.02, 0.74, text["left-out"], gid="part:left-out-label", va="bottom", ha="left")
-        axes.text(0.18, 0.02, text["itself"], gid="part:itself-label", va="bottom", ha="left")
-        axes.text(learned.width, 0.6, text["learned"].format(**said), va="bottom", ha="center")
+        axes.text(0.021, 0.36, text["left-out"], gid="part:left-out-label", va="bottom", ha="left")
+        axes.text(5, -0.02, text["itself"], gid="part:itself-label", va="bottom", ha="right")
+        axes.text(0.17, 0.36, text["learned"].format(**said), va="bottom", ha="left")
         figure.text(326 / 340, 6 / 232, text["x"], ha="right", va="baseline")
         return _chart.finish(figure, f"{KEY}-loss", text["title"], text["desc"].format(**said))
 
