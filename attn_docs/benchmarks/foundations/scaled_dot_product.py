@@ -7,24 +7,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attn_docs import scaled_dot_product_attention
+from attn_docs import AdditiveAttention, scaled_dot_product_attention
 from attn_docs.benchmarks._measure import circumstances, peak_mebibytes, seconds
 from attn_docs.tables._markdown import table
 
 BATCH, LENGTH, SIZE = 4, 512, 64
-
-
-class Additive(NamedTuple):
-    """Additive scores as Bahdanau et al. (2014) have them: wᵀ tanh(W_q q + W_k k)."""
-
-    q_proj: Tensor
-    k_proj: Tensor
-    score_proj: Tensor
-
-    def __call__(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """Return the values mixed by the additive scores."""
-        pairs = (query @ self.q_proj).unsqueeze(-2) + (key @ self.k_proj).unsqueeze(-3)  # b n m h
-        return torch.softmax(torch.tanh(pairs) @ self.score_proj, dim=-1) @ value
 
 
 class Measurement(NamedTuple):
@@ -38,7 +25,7 @@ def measure_additive() -> dict[str, Measurement]:
     """Measure the three ways to attend on the same input."""
     torch.manual_seed(0)
     query, key, value = (torch.randn(BATCH, LENGTH, SIZE) for _ in range(3))
-    additive = Additive(torch.randn(SIZE, SIZE), torch.randn(SIZE, SIZE), torch.randn(SIZE))
+    additive = AdditiveAttention(SIZE, SIZE, SIZE).eval().requires_grad_(False)
     ways: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
         "additive": additive,
         "dot": scaled_dot_product_attention,

@@ -1,0 +1,87 @@
+"""The figures on additive attention show the shapes and scores they claim."""
+
+from xml.etree import ElementTree as ET
+
+import pytest
+import torch
+
+from attn_docs import AdditiveAttention
+from attn_docs.figures.foundations.additive import EXAMPLE, FIGURES, STEPS
+
+languages = pytest.mark.parametrize("language", ["en", "zh"])
+
+
+def parse(svg: str) -> ET.Element:
+    root = ET.fromstring(svg)  # noqa: S314 - our own
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    return root
+
+
+@languages
+def test_only_the_score_is_lit(language):
+    root = parse(FIGURES["stage-line"](language))
+    lit = [g.attrib["data-stage"] for g in root.iter("g") if g.get("data-lit") == "true"]
+    assert lit == ["score"]
+
+
+@languages
+def test_shapes_on_the_arrows_are_those_of_the_computation(language):
+    n, m, q, k, h, e = (EXAMPLE[letter] for letter in "nmqkhe")
+    attend = AdditiveAttention(q, k, h)
+    query, key, value = torch.randn(1, n, q), torch.randn(1, m, k), torch.randn(1, m, e)
+    asked, offered = attend.q_proj(query), attend.k_proj(key)
+    sums = asked[:, :, None] + offered[:, None]
+    output, weights = attend(query, key, value, need_weights=True)
+    scores = attend.score(query, key)
+    steps = (query, key, value, asked, offered, sums, sums.tanh(), scores, weights, output)
+    root = parse(FIGURES["block-diagram"](language))
+    drawn = [g.attrib["data-shape"] for g in root.iter("g") if g.get("data-shape")]
+    assert [tuple(EXAMPLE[letter] for letter in shape) for shape in drawn] == [
+        tuple(step.shape[1:]) for step in steps
+    ]
+    texts = [text.text for text in root.iter("text")]
+    written = [text for text in texts if " × " in text and "V" not in text and "值" not in text]
+    written = [text for text in written if "values" not in text]
+    assert [text[-(4 * len(shape) - 3) :] for text, shape in zip(written, drawn, strict=True)] == [
+        " × ".join(shape) for shape in drawn
+    ]
+    for group in root.iter("g"):
+        if shape := group.get("data-shape"):
+            layers = group.findall("path")
+            assert len(layers) == (EXAMPLE[shape[2]] if len(shape) == 3 else 1)
+            lines = layers[-1].attrib["d"].count("M") - 1
+            assert lines == EXAMPLE[shape[0]] + EXAMPLE[shape[1]] - 2
+
+
+@languages
+def test_cells_hold_the_scores_by_row_and_column_and_their_colour(language):
+    root = parse(FIGURES["score-maps"](language))
+    steps = torch.tensor(STEPS).double()
+    wanted = {"additive": torch.tanh(steps[:, None] + steps), "dot": steps[:, None] * steps}
+    for name, matrix in wanted.items():
+        (group,) = (g for g in root.iter("g") if g.get("data-score") == name)
+        cells = [(r, float(r.attrib["x"]), float(r.attrib["y"])) for r in group.findall("rect")]
+        texts = [
+            (t.text.replace("−", "-"), float(t.attrib["x"]), float(t.attrib["y"]) - 4.2)
+            for t in group.findall("text")
+        ]
+        columns = sorted({x for _, x, _ in cells})
+        rows = sorted({y for _, _, y in cells})
+        for rect, x, y in cells:
+            row, column = rows.index(y), columns.index(x)
+            score = matrix[row, column].item()
+            width, height = float(rect.attrib["width"]), float(rect.attrib["height"])
+            (number,) = (t for t, tx, ty in texts if x < tx < x + width and y < ty < y + height)
+            assert float(number) == pytest.approx(score, abs=5e-3)
+            assert float(rect.attrib["fill-opacity"]) == pytest.approx(
+                0.45 * abs(score) / matrix.abs().max().item(), abs=6e-3
+            )
+            if score:
+                accent = "var(--figure-accent)" if score > 0 else "var(--figure-accent-2)"
+                assert rect.attrib["fill"] == accent
+            (query,) = (t for t, tx, ty in texts if tx < columns[0] and y < ty < y + height)
+            (key,) = (
+                t for t, tx, ty in texts if x < tx < x + width and rows[0] - 26 < ty < rows[0]
+            )
+            assert (int(query), int(key)) == (STEPS[row], STEPS[column])
