@@ -2,6 +2,7 @@
 
 from attn_docs.foundations.kernel_regression import KernelRegression, nadaraya_watson
 from attn_docs.foundations.additive import AdditiveAttention
+from attn_docs.foundations.bilinear import BilinearAttention
 from attn_docs.foundations.masks import causal_mask, padding_mask
 from attn_docs.foundations.query_key_value import attention_by_hand
 from attn_docs.foundations.scaled_dot_product import (
@@ -17,6 +18,7 @@ from attn_docs.foundations.scoring_functions import (
 
 __all__ = [
     "AdditiveAttention",
+    "BilinearAttention",
     "DotProductAttention",
     "GaussianAttention",
     "KernelRegression",

@@ -63,4 +63,5 @@ class AdditiveAttention(ScoreAttention):
         asked = self.q_proj(query).unsqueeze(2)  # b n 1 h
         offered = self.k_proj(key).unsqueeze(1)  # b 1 m h
         hidden = torch.tanh(asked + offered)  # b n m h
-        return self.score_proj(hidden).squeeze(-1)  # b n m
+        scores: Tensor = self.score_proj(hidden)  # b n m 1
+        return scores.squeeze(-1)  # b n m

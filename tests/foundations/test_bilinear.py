@@ -1,0 +1,198 @@
+"""Bilinear attention against PyTorch's bilinear form, its variance, and its exhibits."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from attn_docs import BilinearAttention, DotProductAttention
+from attn_docs.tables.foundations import bilinear as tables
+from tests.foundations.test_exhibits import EXHIBITS
+
+B, N, M, Q, K, E = 2, 3, 5, 4, 6, 7
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def inputs() -> list[Tensor]:
+    return [normal(B, N, Q, seed=1), normal(B, M, K, seed=2), normal(B, M, E, seed=3)]
+
+
+def module(query_dim: int = Q, key_dim: int = K, **options: float) -> BilinearAttention:
+    attend = BilinearAttention(query_dim, key_dim, **options).double()
+    with torch.no_grad():
+        attend.weight.copy_(normal(query_dim, key_dim, seed=10))
+    return attend
+
+
+def reference(
+    weight: Tensor, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Attend with PyTorch's own bilinear form, one pair at a time."""
+    (b, n, q), (m, k) = query.shape, key.shape[1:]
+    left = query[:, :, None].expand(b, n, m, q).reshape(-1, q)
+    right = key[:, None].expand(b, n, m, k).reshape(-1, k)
+    powers = (F.bilinear(left, right, weight[None]).view(b, n, m) / (q * k) ** 0.25).exp()
+    if mask is not None:
+        powers = powers * mask
+    weights = powers / powers.sum(-1, keepdim=True)
+    return torch.einsum("bnm,bme->bne", weights, value), weights
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+def test_values_and_gradients_equal_pytorchs_bilinear_form(
+    dtype: torch.dtype, tolerance: float, masked: bool
+) -> None:
+    mask = normal(N, M, seed=4) > -0.5 if masked else None
+    cotangent = normal(B, N, E, seed=5)
+    leaves = [module().weight, *(t.requires_grad_() for t in inputs())]
+    wanted, wanted_weights = reference(*leaves, mask)
+    wanted_gradients = torch.autograd.grad(wanted, leaves, cotangent)
+
+    attend = module().to(dtype)
+    leaves = [attend.weight, *(t.to(dtype).requires_grad_() for t in inputs())]
+    output, weights = attend(*leaves[1:], mask, need_weights=True)
+    gradients = torch.autograd.grad(output, leaves, cotangent.to(dtype))
+    found = (output, weights, *gradients)
+    for mine, exact in zip(found, (wanted, wanted_weights, *wanted_gradients), strict=True):
+        assert mine.dtype == dtype
+        largest = max(exact.abs().max().item(), 1.0)
+        assert (mine.double() - exact).abs().max().item() <= 2 * tolerance * largest
+
+
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(st.permutations(range(1, 8)))
+def test_any_sizes_fit(sizes: list[int]) -> None:
+    b, n, m, q, k, e, _ = sizes
+    query, key, value = normal(b, n, q), normal(b, m, k, seed=1), normal(b, m, e, seed=2)
+    attend = module(q, k)
+    output, weights = attend(query, key, value, need_weights=True)
+    wanted, wanted_weights = reference(attend.weight, query, key, value)
+    torch.testing.assert_close(output, wanted, atol=1e-12, rtol=0)
+    torch.testing.assert_close(weights, wanted_weights, atol=1e-12, rtol=0)
+    assert sum(p.numel() for p in attend.parameters()) == q * k == tables.parameters(q, k)
+
+
+def test_identity_is_the_scaled_dot_product() -> None:
+    attend = BilinearAttention(Q, Q).double()
+    with torch.no_grad():
+        attend.weight.copy_(torch.eye(Q))
+    query, key, value = normal(B, N, Q), normal(B, M, Q, seed=1), normal(B, M, E, seed=2)
+    torch.testing.assert_close(
+        attend(query, key, value), DotProductAttention()(query, key, value), atol=1e-13, rtol=0
+    )
+    wanted = F.scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(attend(query, key, value), wanted, atol=1e-13, rtol=0)
+
+
+@pytest.mark.parametrize("d", [1, 4, 7, 64])
+def test_divisor_is_the_root_of_d_for_equal_sizes(d: int) -> None:
+    assert BilinearAttention(d, d).divisor == pytest.approx(math.sqrt(d), rel=1e-15)
+
+
+@pytest.mark.parametrize(("q", "k"), [(4, 6), (16, 64), (128, 32)])
+def test_score_starts_with_variance_one(q: int, k: int) -> None:
+    torch.manual_seed(0)
+    modules = [BilinearAttention(q, k) for _ in range(200)]
+    entries = torch.stack([attend.weight.detach() for attend in modules])
+    assert entries.var().item() == pytest.approx((q * k) ** -0.5, rel=0.06)
+    assert entries.mean().item() == pytest.approx(0, abs=0.03)
+    scores = torch.stack(
+        [attend.score(torch.randn(8, 6, q), torch.randn(8, 6, k)).detach() for attend in modules]
+    )
+    assert scores.var().item() == pytest.approx(1, rel=0.06)
+
+
+def test_variance_over_pairs_is_the_squared_norm_of_the_matrix() -> None:
+    weight, query, key = normal(Q, K), normal(200_000, Q, seed=1), normal(200_000, K, seed=2)
+    measured = ((query @ weight) * key).sum(-1).var()
+    assert measured.item() == pytest.approx(weight.square().sum().item(), rel=0.03)
+
+
+def test_projections_are_a_matrix_of_low_rank() -> None:
+    x, y, w_q, w_k = (normal(*s, seed=i) for i, s in enumerate(((3, 9), (5, 9), (9, 2), (9, 2))))
+    attend = module(9, 9)
+    with torch.no_grad():
+        attend.weight.copy_(w_q @ w_k.T)
+    projected = (x @ w_q) @ (y @ w_k).T / attend.divisor
+    torch.testing.assert_close(attend.score(x[None], y[None])[0], projected, atol=1e-12, rtol=0)
+    assert torch.linalg.matrix_rank(attend.weight) == 2
+
+
+def test_dropout_drops_weights_in_training_only() -> None:
+    torch.manual_seed(0)
+    attend = module(dropout=0.5)
+    query, key, value = inputs()
+    output, dropped = attend(query, key, value, need_weights=True)
+    whole = attend.eval()(query, key, value, need_weights=True)[1]
+    assert (dropped == 0).any()
+    torch.testing.assert_close(dropped[dropped != 0], 2 * whole[dropped != 0])
+    torch.testing.assert_close(output, dropped @ value)
+
+
+def test_query_that_may_attend_to_nothing_gets_zeros() -> None:
+    query, key, value = inputs()
+    assert (module()(query, key, value, torch.zeros(N, M, dtype=torch.bool)) == 0).all()
+
+
+def test_numbers_are_those_of_the_worked_example() -> None:
+    found = {name: float(text) for name, text in tables.numbers().items()}
+    assert found["divisor"] ** 4 == pytest.approx(6, rel=1e-3)
+    assert found["score_cat"] * found["divisor"] == pytest.approx(2, rel=1e-3)
+    assert found["score_cat"] == pytest.approx(2 * found["score_sleeps"], abs=2e-4)
+
+
+ERRORS = {
+    "query_dim must be 1 or more; got 0": lambda: BilinearAttention(0, K),
+    "key_dim must be an int; got 6.0": lambda: BilinearAttention(Q, 6.0),
+    "dropout must be 0 or more and below 1; got 1": lambda: BilinearAttention(Q, K, dropout=1),
+    "query must have query_dim 4 as its last size; got 6": (
+        lambda: module()(normal(B, N, K), normal(B, M, K), normal(B, M, E))
+    ),
+    "key must have key_dim 6 as its last size; got 4": (
+        lambda: module()(normal(B, N, Q), normal(B, M, Q), normal(B, M, E))
+    ),
+}
+
+
+@pytest.mark.parametrize("message", ERRORS)
+def test_errors_name_argument_rule_and_value(message: str) -> None:
+    with pytest.raises((TypeError, ValueError)) as caught:
+        ERRORS[message]()
+    assert str(caught.value) == message
+
+
+# --- the exhibits are wrong in their one marked line -----------------------------------------
+
+MENDED = {
+    "bilinear_transposed": ("query @ weight.T", "query @ weight"),
+    "bilinear_wrong_divisor": ("weight.numel() ** 0.5", "weight.numel() ** 0.25"),
+}
+
+
+@pytest.mark.parametrize("name", MENDED)
+def test_exhibit_has_the_right_shape_and_is_wrong_until_its_line_is_mended(name: str) -> None:
+    source = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
+    marked = [line for line in source.splitlines() if "# wrong: " in line]
+    assert len(marked) == 1
+    assert source.startswith('"""Bug: ')
+    wrong, right = MENDED[name]
+    assert wrong in marked[0]
+    attend = module(Q, Q)
+    arguments = normal(B, N, Q), normal(B, M, Q, seed=1), normal(B, M, E, seed=2)
+    expected = attend(*arguments).detach()
+    outputs = []
+    for text in (source, source.replace(wrong, right, 1)):
+        scope: dict = {}
+        exec(text, scope)  # noqa: S102 - our own
+        outputs.append(scope["attention"](*arguments, attend.weight.detach()))
+    assert outputs[0].shape == expected.shape
+    assert not torch.allclose(outputs[0], expected, atol=0.1)
+    torch.testing.assert_close(outputs[1], expected, atol=1e-12, rtol=0)

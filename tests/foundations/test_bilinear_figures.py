@@ -1,0 +1,95 @@
+"""The figures on bilinear attention show the stage and the variances they claim."""
+
+import math
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from attn_docs.figures.foundations.bilinear import (
+    DIVISORS,
+    FIGURES,
+    SIZES,
+    STARTS,
+    measure_variance,
+    numbers,
+)
+
+languages = pytest.mark.parametrize("language", ["en", "zh"])
+
+
+def parse(svg: str) -> ET.Element:
+    root = ET.fromstring(svg)  # noqa: S314 - our own
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    return root
+
+
+@languages
+def test_only_the_score_is_lit(language):
+    root = parse(FIGURES["stage-line"](language))
+    lit = [g.attrib["data-stage"] for g in root.iter("g") if g.get("data-lit") == "true"]
+    assert lit == ["score"]
+
+
+def predicted(start: str, divisor: str, d: int) -> float:
+    """Return q·k·σ² over the squared divisor."""
+    pairs = d * 2 * d
+    entry = pairs**-0.5 if start == "small" else 1.0
+    return pairs * entry / (pairs**0.5 if divisor == "fourth" else pairs)
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("divisor", DIVISORS)
+def test_measured_variance_is_the_derived_one(start, divisor):
+    for d, measured in zip(SIZES, measure_variance(start, divisor), strict=True):
+        assert measured == pytest.approx(predicted(start, divisor, d), rel=0.25 if d < 8 else 0.08)
+
+
+def test_numbers_are_the_last_measurements():
+    for name, text in numbers().items():
+        start, divisor, d = name.split("_")
+        assert float(text) == pytest.approx(predicted(start, divisor, int(d)), rel=0.06)
+
+
+def axis(root: ET.Element, labels: set[str], coordinate: str, other: tuple[float, float]):
+    """Return the function from a place to a value, read from the tick labels between bounds."""
+    across = "y" if coordinate == "x" else "x"
+    places = sorted(
+        (float(t.attrib[coordinate]), float(t.text))
+        for t in root.iter("text")
+        if re.fullmatch(r"[\d.]+", t.text or "")
+        and other[0] < float(t.attrib[across]) < other[1]
+        and t.text in labels
+    )
+    (first, low), (last, high) = places[0], places[-1]
+    slope = (math.log(high) - math.log(low)) / (last - first)
+    for place, value in places:
+        assert math.log(low) + slope * (place - first) == pytest.approx(math.log(value), abs=0.02)
+    return lambda place: math.exp(math.log(low) + slope * (place - first))
+
+
+@languages
+def test_chart_plots_the_measurements_against_its_ticks(language):
+    root = parse(FIGURES["variance"](language))
+    for index, start in enumerate(STARTS):
+        top, bottom = 26 + 166 * index, 138 + 166 * index
+        to_x = axis(root, {str(d) for d in SIZES}, "x", (bottom, bottom + 18))
+        levels = [t for t in root.iter("text") if t.get("text-anchor") == "end"]
+        inside = ET.Element("svg")
+        inside.extend(
+            t
+            for t in levels
+            if float(t.attrib["x"]) < 34 and top < float(t.attrib["y"]) < bottom + 5
+        )
+        to_y = axis(inside, {"0.01", "0.1", "1", "10", "100"}, "y", (0, 34))
+        for divisor in DIVISORS:
+            (group,) = (g for g in root.iter("g") if g.get("data-part") == f"{start}-{divisor}")
+            values = [float(v) for v in re.findall(r"-?[\d.]+", group.find("path").attrib["d"])]
+            points = list(zip(values[::2], values[1::2], strict=True))
+            measured = measure_variance(start, divisor)
+            for (x, y), d, variance in zip(points, SIZES, measured, strict=True):
+                assert top <= y <= bottom
+                assert to_x(x) == pytest.approx(d, rel=0.02)
+                # a label's baseline stands a third of its size below its tick
+                assert to_y(y + 4.56) == pytest.approx(variance, rel=0.03)
