@@ -54,14 +54,14 @@ _TEXT = {
         "desc": (
             "Two charts of the variance of the score against the query's size d, from 2 to 128, "
             "keys being twice as large, both axes logarithmic. Above, the entries of W start "
-            "small, with variance 1/√(q·k): divided by (q·k)^¼ the score keeps a variance near "
+            "small, with variance 1/√(q·k): divided by ⁴√(q·k) the score keeps a variance near "
             "1, at d = 128 {small_fourth}; divided by √(q·k) it falls to {small_square}. Below, "
-            "the entries start with variance 1: divided by (q·k)^¼ the variance grows to "
+            "the entries start with variance 1: divided by ⁴√(q·k) the variance grows to "
             "{unit_fourth}; divided by √(q·k) it stays near 1, at d = 128 {unit_square}."
         ),
         "small": "W starts with variance 1/√(q·k)",
         "unit": "W starts with variance 1",
-        "fourth": "divided by (q·k)^¼",
+        "fourth": "divided by ⁴√(q·k)",
         "square": "divided by √(q·k)",
         "x": "query size d (keys: 2d)",
     },
@@ -70,14 +70,14 @@ _TEXT = {
         "desc": (
             "两幅图，画出分数的方差随查询维度 d 的变化，d 从 2 到 128，键的维度是它的两倍，"
             "两个轴都是对数轴。上图里 W 的元素初始较小，方差为 1/√(q·k)："
-            "除以 (q·k)^¼，方差保持在 1 附近，d = 128 时为 {small_fourth}；"
+            "除以 ⁴√(q·k)，方差保持在 1 附近，d = 128 时为 {small_fourth}；"
             "除以 √(q·k)，方差降到 {small_square}。下图里元素的初始方差为 1："
-            "除以 (q·k)^¼，方差升到 {unit_fourth}；除以 √(q·k)，保持在 1 附近，"
+            "除以 ⁴√(q·k)，方差升到 {unit_fourth}；除以 √(q·k)，保持在 1 附近，"
             "d = 128 时为 {unit_square}。"
         ),
         "small": "W 的初始方差为 1/√(q·k)",
         "unit": "W 的初始方差为 1",
-        "fourth": "除以 (q·k)^¼",
+        "fourth": "除以 ⁴√(q·k)",
         "square": "除以 √(q·k)",
         "x": "查询维度 d（键：2d）",
     },
@@ -92,8 +92,8 @@ _TICKS = {
     "unit": {0.1: "0.1", 1: "1", 10: "10", 100: "100"},
 }
 _LABELS = {
-    "small": {"fourth": (128, 1.5, "right", "bottom"), "square": (10, 0.045, "right", "top")},
-    "unit": {"fourth": (14, 30, "right", "bottom"), "square": (128, 0.65, "right", "top")},
+    "small": {"fourth": (128, 2, "right", "bottom"), "square": (10, 0.045, "right", "top")},
+    "unit": {"fourth": (11, 45, "right", "bottom"), "square": (128, 0.65, "right", "top")},
 }
 
 
@@ -108,7 +108,7 @@ def variance(language: str) -> str:
             _plot(_chart.panel(figure, 34, top, 288, 112), start, text)
         figure.text(322 / 340, 4 / 356, text["x"], ha="right", va="baseline")
         ends = {
-            f"{start}_{divisor}": f"{measure_variance(start, divisor)[-1]:.2g}"
+            f"{start}_{divisor}": _round(measure_variance(start, divisor)[-1])
             for start in STARTS
             for divisor in DIVISORS
         }
@@ -131,10 +131,15 @@ def _plot(axes: Axes, start: str, text: dict[str, str]) -> None:
         axes.text(x, y, text[divisor], ha=across, va=up, gid=f"part:{name}-label")
 
 
+def _round(number: float) -> str:
+    """Write a number with two significant digits and no exponent."""
+    return f"{float(f'{number:.2g}'):g}"
+
+
 def numbers() -> dict[str, str]:
     """Return the variances at the largest size as text."""
     return {
-        f"{start}_{divisor}_{SIZES[-1]}": f"{measure_variance(start, divisor)[-1]:.2g}"
+        f"{start}_{divisor}_{SIZES[-1]}": _round(measure_variance(start, divisor)[-1])
         for start in STARTS
         for divisor in DIVISORS
     }

@@ -23,8 +23,8 @@ def score(q, k):
 for i, q in enumerate(query[0].tolist()):
     powers = [math.exp(score(q, k)) for k in key[0].tolist()]
     mixed = [sum(p * v[c] for p, v in zip(powers, value[0].tolist(), strict=True)) for c in (0, 1)]
-    looped = torch.tensor(mixed).double() / sum(powers)
+    looped = torch.tensor(mixed, dtype=torch.float64) / sum(powers)
     print((attend(query, key, value)[0, i] - looped).abs().max().item() < 1e-12)
-#> False
-#> False
-#> False
+#> True
+#> True
+#> True
