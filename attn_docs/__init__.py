@@ -4,6 +4,13 @@ from attn_docs.foundations.kernel_regression import KernelRegression, nadaraya_w
 from attn_docs.foundations.additive import AdditiveAttention
 from attn_docs.foundations.bilinear import BilinearAttention
 from attn_docs.foundations.masks import causal_mask, padding_mask
+from attn_docs.foundations.masks import (
+    causal_mask,
+    invert_mask,
+    padding_mask,
+    to_additive,
+    to_boolean,
+)
 from attn_docs.foundations.query_key_value import attention_by_hand
 from attn_docs.foundations.scaled_dot_product import (
     attention_weights,
@@ -26,8 +33,11 @@ __all__ = [
     "attention_by_hand",
     "attention_weights",
     "causal_mask",
+    "invert_mask",
     "masked_softmax",
     "nadaraya_watson",
     "padding_mask",
     "scaled_dot_product_attention",
+    "to_additive",
+    "to_boolean",
 ]

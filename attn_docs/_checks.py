@@ -301,6 +301,35 @@ def check_scores(name: str, scores: Tensor, shape: tuple[int, ...]) -> None:
         raise ValueError(
             f"{name} must return shape (batch, n, m) = {shape}; got {tuple(scores.shape)}"
         )
+def check_float_dtype(name: str, dtype: torch.dtype) -> None:
+    """Refuse anything but a floating-point dtype that attention is computed in."""
+    if dtype not in FLOAT_DTYPES:
+        raise TypeError(f"{name} must be float16, bfloat16, float32 or float64; got {dtype!r}")
+
+
+def check_boolean(name: str, mask: Tensor) -> None:
+    """Refuse anything but a boolean tensor."""
+    if not isinstance(mask, Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor; got {type(mask).__name__}")
+    if mask.dtype != torch.bool:
+        raise TypeError(f"{name} must be torch.bool; got {mask.dtype}")
+
+
+def check_mask_values(name: str, mask: Tensor) -> None:
+    """Refuse anything but booleans, integers 1 and 0, or floats 0 and −∞."""
+    if not isinstance(mask, Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor; got {type(mask).__name__}")
+    if mask.dtype == torch.bool:
+        return
+    if mask.dtype in INT_DTYPES:
+        rule, other = "1 (attends) or 0 in an integer mask", 1
+    elif mask.dtype in FLOAT_DTYPES:
+        rule, other = "0 (attends) or -inf in a float mask", -math.inf
+    else:
+        raise TypeError(f"{name} must be boolean, integer or floating-point; got {mask.dtype}")
+    neither = (mask != 0) & (mask != other)
+    if neither.any():
+        raise ValueError(f"{name} must be {rule}; got {mask[neither][0].item()}")
 
 
 def _grouped_leading(query: Tensor, key: Tensor) -> tuple[int, ...]:

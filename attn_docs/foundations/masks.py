@@ -1,11 +1,18 @@
-"""Boolean masks, True where a query may attend: causal and padding."""
+"""Masks, True where a query may attend: causal, padding, and the forms that others use."""
 
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from attn_docs._checks import check_int, check_length, check_lengths
+from attn_docs._checks import (
+    check_boolean,
+    check_float_dtype,
+    check_int,
+    check_length,
+    check_lengths,
+    check_mask_values,
+)
 
 
 def causal_mask(
@@ -99,3 +106,109 @@ def padding_mask(lengths: Tensor | Sequence[int], max_len: int | None = None) ->
     """
     lengths, max_len = check_lengths(lengths, max_len)
     return torch.arange(max_len, device=lengths.device) < lengths.unsqueeze(1)  # b m
+
+
+def to_additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+    r"""Return the mask as numbers to add to the scores.
+
+    $$M = 0 \text{ where the query may attend, } -\infty \text{ where it may not}$$
+
+    Args:
+        mask: Boolean, any shape, True where the query may attend.
+        dtype: Dtype of the result: float16, bfloat16, float32 or float64.
+
+    Returns:
+        Tensor of `mask`'s shape and device, holding 0 and −∞.
+
+    Raises:
+        TypeError: If `mask` is no boolean tensor, or `dtype` no floating-point dtype.
+
+    Example:
+        ```python
+        from attn_docs import causal_mask, to_additive
+
+        print(to_additive(causal_mask(3)))
+        #> tensor([[0., -inf, -inf],
+        #>         [0., 0., -inf],
+        #>         [0., 0., 0.]])
+        ```
+
+    Reference:
+        Vaswani et al., "Attention Is All You Need", section 3.2.3, arXiv:1706.03762 (2017).
+    """
+    check_boolean("mask", mask)
+    check_float_dtype("dtype", dtype)
+    zeros = torch.zeros(mask.shape, dtype=dtype, device=mask.device)
+    return zeros.masked_fill(~mask, float("-inf"))
+
+
+def to_boolean(mask: Tensor) -> Tensor:
+    r"""Return the mask as booleans, from integers 1 and 0 or from additive 0 and −∞.
+
+    $$\text{mask} = [\, x = 1 \,] \text{ for integers, } [\, x = 0 \,] \text{ for floats}$$
+
+    An integer 0 forbids and a float 0 allows, so a mask of floats 0 and 1 is refused: it may
+    be meant either way. Other additive values shift a score, and no boolean can say that.
+
+    Args:
+        mask: Any shape: integers, 1 where the query may attend, as in Hugging Face's
+            `attention_mask`; or floats, −∞ where it may not; or boolean already.
+
+    Returns:
+        Boolean tensor of `mask`'s shape and device, True where the query may attend.
+
+    Raises:
+        TypeError: If `mask` is no tensor, or neither boolean, integer nor floating-point.
+        ValueError: If an integer is neither 0 nor 1, or a float neither 0 nor −∞.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import to_boolean
+
+        print(to_boolean(torch.tensor([1, 1, 0])))
+        #> tensor([True, True, False])
+        print(to_boolean(torch.tensor([0.0, 0.0, -torch.inf])))
+        #> tensor([True, True, False])
+        ```
+
+    Reference:
+        Hugging Face Transformers, glossary, "attention mask"; Vaswani et al., "Attention Is
+        All You Need", section 3.2.3, arXiv:1706.03762 (2017).
+    """
+    check_mask_values("mask", mask)
+    return mask == 0 if mask.is_floating_point() else mask != 0
+
+
+def invert_mask(mask: Tensor) -> Tensor:
+    r"""Turn a mask that is True where a query may attend into one that is True where it may not.
+
+    $$\text{result} = \neg\, \text{mask}$$
+
+    `torch.nn.MultiheadAttention` and `torch.nn.Transformer` want the second kind, as `attn_mask`
+    and as `key_padding_mask`. Twice inverted is the mask again.
+
+    Args:
+        mask: Boolean, any shape. Integers are refused: for them `~1` is −2, not 0.
+
+    Returns:
+        Boolean tensor of `mask`'s shape and device.
+
+    Raises:
+        TypeError: If `mask` is no boolean tensor.
+
+    Example:
+        ```python
+        from attn_docs import invert_mask, padding_mask
+
+        print(invert_mask(padding_mask([3, 1])))
+        #> tensor([[False, False, False],
+        #>         [False, True, True]])
+        ```
+
+    Reference:
+        PyTorch, documentation of `torch.nn.MultiheadAttention`.
+    """
+    check_boolean("mask", mask)
+    return ~mask

@@ -1,11 +1,13 @@
 """Figures about masks."""
 
+import functools
 from collections.abc import Callable
 
 import drawsvg
+from torch import Tensor
 
-from attn_docs import causal_mask
-from attn_docs.figures._draw import INK, canvas, cells, finish, write
+from attn_docs import causal_mask, padding_mask
+from attn_docs.figures._draw import INK, canvas, cells, finish, stage_line, write
 
 KEY = "foundations-masks"
 QUERIES, KEYS = 4, 6
@@ -92,4 +94,139 @@ def _grid(
         parent.append(crosses)
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"causal-mask": causal}
+def gallery_masks() -> dict[str, Tensor]:
+    """Return the masks of the gallery by name: four words, the last one padding."""
+    is_word = padding_mask([3], max_len=4)  # b m
+    padding = is_word[:, None, :].expand(1, 4, 4)[0]
+    return {
+        "causal": causal_mask(4),
+        "padding": padding,
+        "both": causal_mask(4) & padding,
+        "wrong": is_word[:, :, None].expand(1, 4, 4)[0],
+    }
+
+
+def alignment_masks() -> dict[str, Tensor]:
+    """Return the causal masks of the figure of alignments by name."""
+    return {
+        f"{end} {n} {m}": causal_mask(n, m, offset=m - n if end == "last" else 0)
+        for n, m in ((2, 4), (4, 2))
+        for end in ("first", "last")
+    }
+
+
+_GALLERY = {
+    "en": {
+        "title": "Four masks for four words of which the last is padding",
+        "desc": (
+            "Four grids with the queries as rows and the keys as columns; a filled cell may be "
+            "attended to, a cell with a cross may not. Keys that queries 0 to 3 see: causal "
+            "{causal}; padding {padding}, the last column is crossed out; causal & padding {both}; "
+            "padding on the wrong axis {wrong}, the last row is crossed out instead of the last "
+            "column."
+        ),
+        "comma": ", ",
+        "query": "query",
+        "key": "key",
+        "may": "may attend",
+        "may not": "may not",
+        "causal": "causal",
+        "padding": "padding, key 3",
+        "both": "causal & padding",
+        "wrong": "wrong: query axis",
+    },
+    "zh": {
+        "title": "四个词的四种掩码，其中最后一个词是填充",
+        "desc": (
+            "四个方格图，行是查询，列是键；填色的格子可以关注，打叉的格子不可以。"
+            "查询 0 到 3 依次能看到的键数：因果 {causal}；填充 {padding}，打叉的是最后一列；"
+            "因果 & 填充 {both}；加错轴的填充 {wrong}，打叉的是最后一行，而不是最后一列。"
+        ),
+        "comma": "、",
+        "query": "查询",
+        "key": "键",
+        "may": "可以关注",
+        "may not": "不可以",
+        "causal": "因果",
+        "padding": "填充：键 3",
+        "both": "因果 & 填充",
+        "wrong": "错误：加在查询轴上",
+    },
+}
+_ALIGNMENT = {
+    "en": {
+        **_GALLERY["en"],
+        "title": "Causal masks when there are fewer or more queries than keys",
+        "desc": (
+            "Four grids with the queries as rows and the keys as columns; a filled cell may be "
+            "attended to, a cell with a cross may not. Keys seen by each query in turn, 2 queries "
+            "and 4 keys: {first 2 4} with the first query level with the first key, {last 2 4} "
+            "with the last query level with the last key. 4 queries and 2 keys: {first 4 2} and "
+            "{last 4 2}."
+        ),
+        **{f"first {sizes}": "first with first" for sizes in ("2 4", "4 2")},
+        **{f"last {sizes}": "last with last" for sizes in ("2 4", "4 2")},
+    },
+    "zh": {
+        **_GALLERY["zh"],
+        "title": "查询比键少或比键多时的因果掩码",
+        "desc": (
+            "四个方格图，行是查询，列是键；填色的格子可以关注，打叉的格子不可以。"
+            "每个查询依次能看到的键数，2 个查询、4 个键时：首个查询与首个键对齐，是 {first 2 4}；"
+            "末个查询与末个键对齐，是 {last 2 4}。4 个查询、2 个键时：{first 4 2} 和 {last 4 2}。"
+        ),
+        **{f"first {sizes}": "首个对首个" for sizes in ("2 4", "4 2")},
+        **{f"last {sizes}": "末个对末个" for sizes in ("2 4", "4 2")},
+    },
+}
+
+
+def _four(
+    language: str, name: str, texts: dict[str, dict[str, str]], masks: dict[str, Tensor]
+) -> str:
+    """Draw four masks, two a row, each with its name, its axes named and its cells numbered."""
+    text = texts[language]
+    tops, bottom = [], 0
+    for index in range(0, 4, 2):
+        tops += [bottom, bottom]
+        bottom += 57 + list(masks.values())[index].size(0) * _CELL + 20
+    drawing = canvas(340, bottom + 24)
+    for index, (which, mask) in enumerate(masks.items()):
+        left, top = 179 * (index % 2), tops[index]
+        group = drawsvg.Group(data_mask=which)
+        write(group, text[which], left + 22, top + 8, text_anchor="start", font_weight="bold")
+        write(group, f"{text['query']} ↓", left, top + 30, 12, text_anchor="start")
+        write(group, f"{text['key']} →", left + 22 + 3.1 * _CELL, top + 30, 12)
+        for query in range(mask.size(0)):
+            write(group, str(query), left + 11, top + 57 + (query + 0.5) * _CELL, 12)
+        for key in range(mask.size(1)):
+            write(group, str(key), left + 22 + (key + 0.5) * _CELL, top + 48, 12)
+        _grid(group, mask.tolist(), left + 22, top + 57)
+        drawing.append(group)
+    for label, allowed, left in (("may", True, 22), ("may not", False, 201)):
+        _grid(drawing, [[allowed]], left, bottom)
+        write(drawing, text[label], left + 32, bottom + 11.5, 12, text_anchor="start")
+    seen = {
+        which: text["comma"].join(str(count) for count in mask.sum(1).tolist())
+        for which, mask in masks.items()
+    }
+    desc = text["desc"].format(**seen)
+    return finish(drawing.as_svg(header=""), f"{KEY}-{name}", text["title"], desc)
+
+
+def gallery(language: str) -> str:
+    """Draw a causal and a padding mask, both together, and padding on the wrong axis."""
+    return _four(language, "gallery", _GALLERY, gallery_masks())
+
+
+def alignment(language: str) -> str:
+    """Draw causal masks for n < m and n > m, aligned at the start and at the end."""
+    return _four(language, "alignment", _ALIGNMENT, alignment_masks())
+
+
+FIGURES: dict[str, Callable[[str], str]] = {
+    "stage-line": functools.partial(stage_line, KEY, lit=("mask",)),
+    "causal-mask": causal,
+    "gallery": gallery,
+    "alignment": alignment,
+}
