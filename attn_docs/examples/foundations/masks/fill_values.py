@@ -10,8 +10,8 @@ for dtype in (torch.float16, torch.bfloat16):
         except RuntimeError as error:
             print(dtype, name, "refused:", type(error).__name__)
 #> torch.float16 -inf [0.5, 0.5, 0.0]
-#> torch.float16 -1e9 value cannot be converted to type c10::Half without overflow
-#> torch.float16 -1e20 value cannot be converted to type c10::Half without overflow
+#> torch.float16 -1e9 refused: RuntimeError
+#> torch.float16 -1e20 refused: RuntimeError
 #> torch.float16 lowest [0.5, 0.5, 0.0]
 #> torch.bfloat16 -inf [0.5, 0.5, 0.0]
 #> torch.bfloat16 -1e9 [0.5, 0.5, 0.0]

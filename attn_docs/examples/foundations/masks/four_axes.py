@@ -12,4 +12,4 @@ try:
     scaled_dot_product_attention(x, x, x, is_word[:, None, None, :])
 except ValueError as error:
     print("refused:", str(error).rpartition("; ")[2])
-#> attn_mask must have 2 to 3 axes, each 1 or that of the scores (2, 3, 3) counted from the right; got shape (2, 1, 1, 3)
+#> refused: got shape (2, 1, 1, 3)
