@@ -1,5 +1,11 @@
 """Causal and padding masks: which keys they let a query see, and that nothing else leaks."""
 
+import importlib.util
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +13,16 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attn_docs import causal_mask, padding_mask, scaled_dot_product_attention
+from attn_docs import (
+    attention_weights,
+    causal_mask,
+    invert_mask,
+    padding_mask,
+    scaled_dot_product_attention,
+    to_additive,
+    to_boolean,
+)
+from docs._tools.blocks import ROOT
 
 proof = settings(derandomize=True, deadline=None, max_examples=200)
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -195,3 +210,246 @@ def test_a_mask_with_more_axes_than_the_scores_is_refused() -> None:
     mask = padding_mask([5, 2, 0])[:, None, None, :]
     with pytest.raises(ValueError, match=r"attn_mask must have 2 to 3 axes, .*got shape \(3, 1,"):
         scaled_dot_product_attention(query, key, value, mask)
+
+
+# --- one form to another ---------------------------------------------------------------------
+
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+shapes = st.lists(st.integers(0, 4), max_size=4)
+
+
+def random_mask(shape: list[int], seed: int = 0) -> torch.Tensor:
+    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < 0.6
+
+
+@proof
+@given(shapes, st.integers(0, 99), st.sampled_from(FLOATS))
+def test_converters_undo_each_other(shape: list[int], seed: int, dtype: torch.dtype) -> None:
+    mask = random_mask(shape, seed)
+    additive = to_additive(mask, dtype)
+    assert additive.dtype == dtype
+    assert additive.shape == mask.shape
+    flat = zip(mask.flatten().tolist(), additive.flatten().tolist(), strict=True)
+    assert all(entry == (0.0 if may else -math.inf) for may, entry in flat)
+    assert to_boolean(additive).equal(mask)
+    assert to_boolean(mask).equal(mask)
+    for integer in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
+        assert to_boolean(mask.to(integer)).equal(mask)
+    assert invert_mask(mask).tolist() == mask.logical_not().tolist()
+    assert invert_mask(invert_mask(mask)).equal(mask)
+
+
+def test_to_additive_is_float32_unless_told_otherwise() -> None:
+    assert to_additive(causal_mask(2)).dtype == torch.float32
+    assert to_boolean(torch.tensor([-0.0, -math.inf])).tolist() == [True, False]
+
+
+def test_converters_leave_their_argument_alone() -> None:
+    mask = causal_mask(3)
+    for convert in (to_additive, to_boolean, invert_mask):
+        convert(mask).zero_() if convert is not to_boolean else convert(mask)
+        assert mask.equal(causal_mask(3))
+
+
+@pytest.mark.parametrize("device", [*DEVICES, "meta"])
+def test_converted_masks_stay_on_their_device(device: str) -> None:
+    mask = causal_mask(2, 3, device=device)
+    assert to_additive(mask).device == mask.device
+    assert invert_mask(mask).device == mask.device
+    assert device == "meta" or to_boolean(mask.int()).device == mask.device
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (torch.ones(2), "mask must be 0 (attends) or -inf in a float mask; got 1.0"),
+        (torch.tensor([0.0, -1e9]), "mask must be 0 (attends) or -inf in a float mask; got -1000"),
+        (torch.tensor([math.inf]), "mask must be 0 (attends) or -inf in a float mask; got inf"),
+        (torch.tensor([math.nan]), "mask must be 0 (attends) or -inf in a float mask; got nan"),
+        (torch.tensor([0, 2]), "mask must be 1 (attends) or 0 in an integer mask; got 2"),
+        (torch.tensor([-1, 1]), "mask must be 1 (attends) or 0 in an integer mask; got -1"),
+    ],
+)
+def test_to_boolean_refuses_what_no_boolean_equals(value: torch.Tensor, message: str) -> None:
+    with pytest.raises(ValueError, match="^" + re.escape(message)):
+        to_boolean(value)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: to_boolean([1, 0]), "mask must be a torch.Tensor; got list"),
+        (
+            lambda: to_boolean(torch.ones(2, dtype=torch.complex64)),
+            "mask must be boolean, integer or floating-point; got torch.complex64",
+        ),
+        (lambda: to_additive([True]), "mask must be a torch.Tensor; got list"),
+        (lambda: to_additive(torch.ones(2)), "mask must be torch.bool; got torch.float32"),
+        (
+            lambda: to_additive(causal_mask(2), torch.int32),
+            "dtype must be float16, bfloat16, float32 or float64; got torch.int32",
+        ),
+        (
+            lambda: to_additive(causal_mask(2), "float32"),
+            "dtype must be float16, bfloat16, float32 or float64; got 'float32'",
+        ),
+        (lambda: invert_mask(None), "mask must be a torch.Tensor; got NoneType"),
+        (lambda: invert_mask(torch.tensor([1])), "mask must be torch.bool; got torch.int64"),
+    ],
+)
+def test_converters_refuse_other_types(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeError, match="^" + re.escape(message) + "$"):
+        call()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_additive_and_boolean_masks_attend_alike(dtype: torch.dtype) -> None:
+    query, key, value = normal(3, 5, 8), normal(3, 7, 8, seed=1), normal(3, 7, 6, seed=2)
+    mask = causal_mask(5, 7, offset=2) & padding_mask([7, 2, 0])[:, None, :]
+    found = scaled_dot_product_attention(query, key, value, to_additive(mask, dtype))
+    wanted = scaled_dot_product_attention(query, key, value, mask)
+    torch.testing.assert_close(found, wanted, rtol=0, atol=1e-15)
+    assert not found[2].any()
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_inverted_masks_are_what_torchs_module_wants(*, need_weights: bool) -> None:
+    torch.manual_seed(0)
+    module = torch.nn.MultiheadAttention(8, 2, batch_first=True, dtype=torch.float64)
+    x, source = normal(3, 5, 8), normal(3, 7, 8, seed=1)
+    causal, padding = causal_mask(5, 7, offset=2), padding_mask([7, 4, 1])
+    wanted = torch.cat([
+        module(x[b : b + 1, i : i + 1], source[b : b + 1, :seen], source[b : b + 1, :seen])[0]
+        for b, length in enumerate([7, 4, 1])
+        for i in range(5)
+        for seen in [min(length, i + 3)]
+    ]).view(3, 5, 8)  # fmt: skip
+    found, _ = module(
+        x,
+        source,
+        source,
+        key_padding_mask=invert_mask(padding),
+        attn_mask=invert_mask(causal),
+        need_weights=need_weights,
+    )
+    torch.testing.assert_close(found, wanted, rtol=0, atol=1e-12)
+
+
+def test_causal_mask_is_torchs_square_subsequent_mask() -> None:
+    wanted = torch.nn.Transformer.generate_square_subsequent_mask(6)
+    assert to_additive(causal_mask(6)).equal(wanted)
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 5), (5, 2), (4, 4)])
+def test_flex_attention_makes_the_same_masks(n: int, m: int) -> None:
+    flex = pytest.importorskip("torch.nn.attention.flex_attention")
+    lengths = torch.tensor([2, 0, 1])
+    made = flex.create_mask(
+        lambda b, _, i, j: (j <= i + m - n) & (j < lengths[b]), 3, None, n, m, device="cpu"
+    )
+    ours = causal_mask(n, m, offset=m - n) & padding_mask(lengths, m)[:, None, None, :]
+    assert made.equal(ours)
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 5), (4, 4)])
+def test_causal_mask_at_the_end_is_torchs_lower_right(n: int, m: int) -> None:
+    bias = pytest.importorskip("torch.nn.attention.bias").causal_lower_right(n, m)
+    query, key = normal(1, 1, n, 8), normal(1, 1, m, 8, seed=1)
+    wanted = F.scaled_dot_product_attention(query, key, key, bias)
+    mask = causal_mask(n, m, offset=m - n)
+    found = scaled_dot_product_attention(query, key, key, mask)
+    torch.testing.assert_close(found, wanted, rtol=0, atol=1e-12)
+
+
+@proof
+@given(st.integers(1, 5), st.integers(1, 6), st.integers(0, 99))
+def test_masking_is_cutting_out_and_rows_sum_to_one_or_zero(n: int, m: int, seed: int) -> None:
+    query, key, value = normal(n, 4, seed=seed), normal(m, 4), normal(m, 3, seed=1)
+    mask = random_mask([n, m], seed)
+    found = scaled_dot_product_attention(query, key, value, mask)
+    for i in range(n):
+        if mask[i].any():
+            seen = query[i : i + 1], key[mask[i]], value[mask[i]]
+            wanted = F.scaled_dot_product_attention(*seen)[0]
+        else:
+            wanted = torch.zeros(3).double()
+        torch.testing.assert_close(found[i], wanted, rtol=0, atol=1e-12)
+    weights = attention_weights(query, key, mask)
+    assert not weights[~mask].any()
+    torch.testing.assert_close(weights.sum(-1), mask.any(-1).double(), rtol=0, atol=1e-12)
+
+
+# --- fills -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fill", [-1e9, -1e20])
+def test_only_float16_refuses_large_fills(fill: float) -> None:
+    nothing = torch.zeros(3, dtype=torch.bool)
+    with pytest.raises(RuntimeError, match="overflow"):
+        torch.zeros(3, dtype=torch.float16).masked_fill(~nothing, fill)
+    for dtype in (torch.bfloat16, torch.float32):
+        scores = torch.arange(3, dtype=dtype).masked_fill(~nothing, fill)
+        assert len(torch.softmax(scores, -1).unique()) == 1  # uniform
+
+
+# --- exhibits --------------------------------------------------------------------------------
+
+EXHIBITS = ROOT / "attn_docs" / "exhibits" / "foundations"
+MENDED = {
+    "inverted_mask": ("masked_fill(mask, ", "masked_fill(~mask, "),
+    "zero_one_added": (
+        "mask.to(scores.dtype)",
+        "torch.zeros_like(scores).masked_fill(~mask, -torch.inf)",
+    ),
+    "mask_on_query_axis": ("is_word[:, :, None]", "is_word[:, None, :]"),
+    "four_axis_mask": ("is_word[:, None, None, :]", "is_word[:, None, :]"),
+    "finite_fill": ("dim=-1)", "dim=-1).masked_fill(~mask, 0.0)"),
+}
+every_exhibit = pytest.mark.parametrize("name", sorted(MENDED))
+
+
+def attention_of(name: str, tmp_path: Path, *, mended: bool) -> Callable[..., torch.Tensor]:
+    """Import an exhibit's function, or that of its copy with the wrong line mended."""
+    source = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
+    lines = source.splitlines(keepends=True)
+    (marked,) = (index for index, line in enumerate(lines) if "# wrong: " in line)
+    wrong, right = MENDED[name]
+    code, _, comment = lines[marked].partition("  # wrong: ")
+    assert wrong in code
+    assert comment
+    assert source.startswith('"""Bug: ')
+    if mended:
+        lines[marked] = code.replace(wrong, right) + "\n"
+    path = tmp_path / f"{name}.py"
+    path.write_text("".join(lines), encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.attention
+
+
+@every_exhibit
+def test_exhibits_are_wrong_and_mending_one_line_mends_them(name: str, tmp_path: Path) -> None:
+    query, key, value = normal(3, 4, 8), normal(3, 4, 8, seed=1), normal(3, 4, 8, seed=2)
+    # an empty text where that is the bug; no full text, which the inverted mask would empty
+    is_word = padding_mask([3, 2, 0 if name == "finite_fill" else 1], max_len=4)
+    wanted = F.scaled_dot_product_attention(query, key, value, is_word[:, None, :])
+    wrong = attention_of(name, tmp_path, mended=False)(query, key, value, is_word)
+    assert wrong.isfinite().all()
+    if name == "four_axis_mask":
+        assert wrong.shape == (3, *wanted.shape)
+        for b in range(3):  # each text's own mask stands on the diagonal
+            torch.testing.assert_close(wrong[b, b], wanted[b], rtol=0, atol=1e-12)
+    else:
+        assert wrong.shape == wanted.shape
+        assert (wrong - wanted).abs().max() > 0.05
+    right = attention_of(name, tmp_path, mended=True)(query, key, value, is_word)
+    torch.testing.assert_close(right, wanted, rtol=0, atol=1e-12)
+
+
+def test_a_finite_fill_makes_an_empty_row_the_mean(tmp_path: Path) -> None:
+    query, key, value = normal(2, 4, 8), normal(2, 4, 8, seed=1), normal(2, 4, 8, seed=2)
+    found = attention_of("finite_fill", tmp_path, mended=False)(
+        query, key, value, padding_mask([4, 0])
+    )
+    torch.testing.assert_close(found[1], value[1].mean(0).expand(4, 8), rtol=0, atol=1e-12)
