@@ -321,6 +321,7 @@ def check_mask_values(name: str, mask: Tensor) -> None:
         raise TypeError(f"{name} must be a torch.Tensor; got {type(mask).__name__}")
     if mask.dtype == torch.bool:
         return
+    other: float
     if mask.dtype in INT_DTYPES:
         rule, other = "1 (attends) or 0 in an integer mask", 1
     elif mask.dtype in FLOAT_DTYPES:

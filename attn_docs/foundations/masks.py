@@ -168,9 +168,9 @@ def to_boolean(mask: Tensor) -> Tensor:
         from attn_docs import to_boolean
 
         print(to_boolean(torch.tensor([1, 1, 0])))
-        #> tensor([True, True, False])
+        #> tensor([ True,  True, False])
         print(to_boolean(torch.tensor([0.0, 0.0, -torch.inf])))
-        #> tensor([True, True, False])
+        #> tensor([ True,  True, False])
         ```
 
     Reference:
@@ -182,7 +182,7 @@ def to_boolean(mask: Tensor) -> Tensor:
 
 
 def invert_mask(mask: Tensor) -> Tensor:
-    r"""Turn a mask that is True where a query may attend into one that is True where it may not.
+    r"""Turn a mask whose True attends into one whose True blocks, and back.
 
     $$\text{result} = \neg\, \text{mask}$$
 
@@ -190,7 +190,8 @@ def invert_mask(mask: Tensor) -> Tensor:
     and as `key_padding_mask`. Twice inverted is the mask again.
 
     Args:
-        mask: Boolean, any shape. Integers are refused: for them `~1` is −2, not 0.
+        mask: Boolean, any shape, True where the query may attend. Integers are refused: for
+            them `~1` is −2, not 0.
 
     Returns:
         Boolean tensor of `mask`'s shape and device.
@@ -204,7 +205,7 @@ def invert_mask(mask: Tensor) -> Tensor:
 
         print(invert_mask(padding_mask([3, 1])))
         #> tensor([[False, False, False],
-        #>         [False, True, True]])
+        #>         [False,  True,  True]])
         ```
 
     Reference:

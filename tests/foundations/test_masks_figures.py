@@ -109,3 +109,107 @@ def test_legend_shows_a_filled_and_a_crossed_cell(language):
     ]
     assert [opacity > 0.5 for opacity in legend] == [True, False]
     assert len(root.findall(f"{svg}path")) == 1
+
+
+WANTED = {
+    "gallery": {
+        "causal": ["1000", "1100", "1110", "1111"],
+        "padding": ["1110", "1110", "1110", "1110"],
+        "both": ["1000", "1100", "1110", "1110"],
+        "wrong": ["1111", "1111", "1111", "0000"],
+    },
+    "alignment": {
+        "first 2 4": ["1000", "1100"],
+        "last 2 4": ["1110", "1111"],
+        "first 4 2": ["10", "11", "11", "11"],
+        "last 4 2": ["00", "00", "10", "11"],
+    },
+}
+NAMES = {
+    "en": {
+        "causal": "causal",
+        "padding": "padding, key 3",
+        "both": "causal & padding",
+        "wrong": "wrong: query axis",
+        "first": "first with first",
+        "last": "last with last",
+    },
+    "zh": {
+        "causal": "因果",
+        "padding": "填充：键 3",
+        "both": "因果 & 填充",
+        "wrong": "错误：加在查询轴上",
+        "first": "首个对首个",
+        "last": "末个对末个",
+    },
+}
+panels = pytest.mark.parametrize(
+    ("figure", "which"), [(figure, which) for figure in WANTED for which in WANTED[figure]]
+)
+
+
+def panel_of(figure: str, language: str, which: str) -> ET.Element:
+    """Return the part of a figure of four masks that shows the named one."""
+    root = ET.fromstring(FIGURES[figure](language))  # noqa: S314 - our own
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    (found,) = (g for g in root.findall("g") if g.get("data-mask") == which)
+    return found
+
+
+@languages
+@panels
+def test_each_mask_is_filled_and_crossed_as_it_should_be(language, figure, which):
+    group = panel_of(figure, language, which)
+    found = cells(group)
+    rows = WANTED[figure][which]
+    assert set(found) == {(i, j) for i, row in enumerate(rows) for j in range(len(row))}
+    crossed = set()
+    for x, y in re.findall(r"M([\d.]+),([\d.]+)", group.find("path").attrib["d"]):
+        for place, rect in found.items():
+            left, top, size = (float(rect.attrib[name]) for name in ("x", "y", "width"))
+            if left < float(x) < left + size and top < float(y) < top + size:
+                crossed.add(place)
+    for (i, j), rect in found.items():
+        assert (float(rect.attrib["fill-opacity"]) > 0.5) == (rows[i][j] == "1")
+        assert ((i, j) in crossed) == (rows[i][j] == "0")
+
+
+@languages
+@panels
+def test_each_mask_names_itself_and_its_axes(language, figure, which):
+    group = panel_of(figure, language, which)
+    grid = cells(group)
+    left, top, size = (float(grid[0, 0].attrib[name]) for name in ("x", "y", "width"))
+    texts = {text.text: text for text in group.iter("text") if not text.text.isdigit()}
+    query, key = {"en": ("query ↓", "key →"), "zh": ("查询 ↓", "键 →")}[language]
+    assert set(texts) == {query, key, NAMES[language][which.split()[0]]}
+    assert float(texts[query].attrib["x"]) < left < float(texts[key].attrib["x"])
+    rows, columns = {}, {}
+    for text in group.iter("text"):
+        if text.text.isdigit():
+            x, y = float(text.attrib["x"]), float(text.attrib["y"]) - 4.2
+            if x < left:
+                rows[round((y - top) / size - 0.5)] = text.text
+            else:
+                columns[round((x - left) / size - 0.5)] = text.text
+                assert y < top
+    wanted = WANTED[figure][which]
+    assert rows == {index: str(index) for index in range(len(wanted))}
+    assert columns == {index: str(index) for index in range(len(wanted[0]))}
+
+
+@languages
+@pytest.mark.parametrize("figure", sorted(WANTED))
+def test_descriptions_count_the_keys_that_each_query_sees(language, figure):
+    root = ET.fromstring(FIGURES[figure](language))  # noqa: S314 - our own
+    desc = root.find("{http://www.w3.org/2000/svg}desc").text.replace("、", ", ")
+    for rows in WANTED[figure].values():
+        assert ", ".join(str(row.count("1")) for row in rows) in desc
+
+
+@languages
+def test_only_the_mask_stage_is_lit(language):
+    root = ET.fromstring(FIGURES["stage-line"](language))  # noqa: S314 - our own
+    lit = {e.get("data-stage") for e in root.iter() if e.get("data-lit") == "true"}
+    assert lit == {"mask"}

@@ -43,8 +43,7 @@ def cost(language: str) -> str:
         ),
     }[language]
     rows = (
-        (f"{n:,}", *(f"{size // 2**10:,} KiB" for size in mask_bytes(n).values()))
-        for n in LENGTHS
+        (f"{n:,}", *(f"{size // 2**10:,} KiB" for size in mask_bytes(n).values())) for n in LENGTHS
     )
     caption = {
         "en": f"A batch of $b = {BATCH}$ texts. One KiB is $2^{{10}}$ bytes.",

@@ -6,7 +6,7 @@ from attn_docs import causal_mask, padding_mask
 lengths = torch.tensor([3, 2])
 
 
-def mask_mod(batch, head, query, key):
+def mask_mod(batch, _head, query, key):
     return (key <= query) & (key < lengths[batch])  # True: may attend
 
 
