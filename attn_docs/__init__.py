@@ -11,6 +11,7 @@ from attn_docs.foundations.masks import (
     to_additive,
     to_boolean,
 )
+from attn_docs.foundations.origin import encode_step_by_step
 from attn_docs.foundations.query_key_value import attention_by_hand
 from attn_docs.foundations.scaled_dot_product import (
     attention_weights,
@@ -34,6 +35,7 @@ __all__ = [
     "attention_weights",
     "causal_mask",
     "invert_mask",
+    "encode_step_by_step",
     "masked_softmax",
     "nadaraya_watson",
     "padding_mask",

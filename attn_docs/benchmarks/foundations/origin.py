@@ -1,0 +1,103 @@
+"""A recurrent layer against a self-attention layer, over length."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attn_docs.benchmarks._measure import circumstances, seconds
+from attn_docs.tables._markdown import table
+
+BATCH, SIZE = 4, 64
+LENGTHS = (4, 64, 512, 4096)
+
+
+class SelfAttention(nn.Module):
+    """One head with its four projections, around PyTorch's function."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.qkv_proj = nn.Linear(SIZE, 3 * SIZE)
+        self.out_proj = nn.Linear(SIZE, SIZE)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return as many vectors as there are inputs."""
+        query, key, value = self.qkv_proj(inputs).chunk(3, dim=-1)
+        return self.out_proj(F.scaled_dot_product_attention(query, key, value))
+
+
+class Measurement(NamedTuple):
+    """Seconds of a call, forward alone and with the backward pass."""
+
+    forward: float
+    both: float
+
+
+def measure() -> dict[int, dict[str, Measurement]]:
+    """Measure both layers on the same inputs, length by length."""
+    torch.manual_seed(0)
+    gru, attention = nn.GRU(SIZE, SIZE, batch_first=True), SelfAttention()
+    layers: dict[str, tuple[nn.Module, Callable[[Tensor], Tensor]]] = {
+        "gru": (gru, lambda inputs: gru(inputs)[0]),
+        "attention": (attention, attention),
+    }
+    measured: dict[int, dict[str, Measurement]] = {}
+    for n in LENGTHS:
+        inputs = torch.randn(BATCH, n, SIZE)
+        measured[n] = {}
+        for name, (module, layer) in layers.items():
+            weights = list(module.parameters())
+
+            def forward(layer: Callable[[Tensor], Tensor] = layer, x: Tensor = inputs) -> Tensor:
+                with torch.no_grad():
+                    return layer(x)
+
+            def both(
+                layer: Callable[[Tensor], Tensor] = layer,
+                x: Tensor = inputs,
+                weights: list[nn.Parameter] = weights,
+            ) -> object:
+                return torch.autograd.grad(layer(x).sum(), weights)
+
+            measured[n][name] = Measurement(seconds(forward), seconds(both))
+    return measured
+
+
+def over_length_table(measured: dict[int, dict[str, Measurement]], language: str) -> str:
+    """Return the measurement as a table, with ratios of the GRU's time to self-attention's."""
+    header = {
+        "en": ("words", "GRU, ms", "self-attention, ms", "ratio", "ratio with backward pass"),
+        "zh": ("词数", "GRU（毫秒）", "自注意力（毫秒）", "比值", "含反向的比值"),
+    }[language]
+    rows = (
+        (
+            f"{n:,}",
+            _milliseconds(gru.forward),
+            _milliseconds(attention.forward),
+            f"{gru.forward / attention.forward:.2g}×",
+            f"{gru.both / attention.both:.2g}×",
+        )
+        for n, layers in measured.items()
+        for gru, attention in ((layers["gru"], layers["attention"]),)
+    )
+    text = {
+        "en": f"Batch {BATCH}, all sizes {SIZE}, float32, one layer, forward. The ratio is "
+        "the GRU's time over self-attention's: below 1, self-attention is the slower one.",
+        "zh": f"批次 {BATCH}，所有维度为 {SIZE}，float32，一层，前向。比值是 GRU 的时间"
+        "除以自注意力的时间：小于 1，就是自注意力更慢。",
+    }[language]
+    space = " " if language == "en" else ""
+    return f"{table(header, rows)}\n\n{text}{space}{circumstances(language)}\n{{ .measured }}"
+
+
+def _milliseconds(measured: float) -> str:
+    milliseconds = 1000 * measured
+    return f"{milliseconds:.2g}" if milliseconds < 100 else f"{milliseconds:,.0f}"
+
+
+def main() -> dict[str, Callable[[str], str]]:
+    """Measure and return the table that the chapter shows."""
+    measured = measure()
+    return {"over_length": lambda language: over_length_table(measured, language)}

@@ -1,0 +1,10 @@
+def gru_operations(n, d):
+    return 2 * n * 6 * d * d  # three gates, each a matrix for the word and one for the state
+
+
+def self_attention_operations(n, d):
+    return 2 * n * 4 * d * d + 2 * 2 * n * n * d  # four projections, QKᵀ, weights times V
+
+
+for n in (256, 512, 1024):
+    print(n, f"{self_attention_operations(n, 512) / gru_operations(n, 512):.2f}")

@@ -1,0 +1,266 @@
+"""The recurrent encoder against PyTorch's, its counts, and the three ways to lose a sentence."""
+
+import math
+import re
+import types
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from attn_docs import encode_step_by_step
+from attn_docs.benchmarks.foundations import origin as bench
+from attn_docs.tables.foundations import origin as tables
+from docs._tools.blocks import ROOT
+
+proof = settings(derandomize=True, deadline=None, max_examples=40)
+EXHIBITS = ROOT / "attn_docs" / "exhibits" / "foundations"
+MENDED = {
+    "batch_first_forgotten": (
+        "nn.GRU(input_size, hidden_size)",
+        "nn.GRU(input_size, hidden_size, batch_first=True)",
+    ),
+    "last_state_of_padding": ("states[rows, -1]", "states[rows, lengths - 1]"),
+    "last_state_only": (
+        "torch.eye(states.size(-2)).to(weights)[-1].expand_as(weights)",
+        "weights",
+    ),
+}
+
+
+def make(batch: int, n: int, size: int, hidden: int, **options: object) -> tuple[Tensor, nn.GRU]:
+    torch.manual_seed(0)
+    gru = nn.GRU(size, hidden, **options)
+    return torch.randn(batch, n, size, dtype=gru.weight_ih_l0.dtype, requires_grad=True), gru
+
+
+@proof
+@given(st.permutations(range(1, 8)), st.booleans())
+def test_it_equals_torch_values_and_gradients(sizes: list[int], bias: bool) -> None:
+    inputs, gru = make(*sizes[:4], bias=bias, batch_first=True, dtype=torch.float64)
+    leaves = [inputs, *gru.parameters()]
+    ours, (theirs, last) = encode_step_by_step(inputs, gru), gru(inputs)
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+    torch.testing.assert_close(ours[:, -1], last[0], rtol=0, atol=1e-12)
+    mine, reference = (
+        torch.autograd.grad((out * out.detach().cos()).sum(), leaves) for out in (ours, theirs)
+    )
+    for a, b in zip(mine, reference, strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
+
+
+def test_it_equals_torch_in_float32() -> None:
+    inputs, gru = make(3, 7, 4, 6, batch_first=True)
+    torch.testing.assert_close(encode_step_by_step(inputs, gru), gru(inputs)[0], rtol=0, atol=1e-6)
+
+
+def test_it_equals_the_formula_one_number_at_a_time() -> None:
+    inputs, gru = make(1, 3, 2, 4, dtype=torch.float64)
+    w_i, w_h, b_i, b_h = (p.detach().tolist() for p in gru.parameters())
+
+    def line(row: int, weights: list, bias: list, vector: list) -> float:
+        return sum(w * v for w, v in zip(weights[row], vector, strict=True)) + bias[row]
+
+    def sigmoid(number: float) -> float:
+        return 1 / (1 + math.exp(-number))
+
+    state, states = [0.0] * 4, []
+    for x in inputs[0].tolist():
+        new = []
+        for c in range(4):
+            reset, update = (
+                sigmoid(line(c + 4 * g, w_i, b_i, x) + line(c + 4 * g, w_h, b_h, state))
+                for g in (0, 1)
+            )
+            candidate = math.tanh(line(c + 8, w_i, b_i, x) + reset * line(c + 8, w_h, b_h, state))
+            new.append((1 - update) * candidate + update * state[c])
+        state = new
+        states.append(state)
+    found = encode_step_by_step(inputs, gru)[0]
+    torch.testing.assert_close(found, torch.tensor(states).double(), rtol=0, atol=1e-6)
+
+
+def test_the_batch_comes_first_whatever_the_module_says() -> None:
+    inputs, gru = make(3, 7, 4, 6, batch_first=False, dtype=torch.float64)
+    wanted = gru(inputs.transpose(0, 1))[0].transpose(0, 1)
+    torch.testing.assert_close(encode_step_by_step(inputs, gru), wanted, rtol=0, atol=1e-12)
+
+
+def test_a_state_depends_on_its_word_and_the_earlier_ones_only() -> None:
+    inputs, gru = make(1, 5, 4, 6, dtype=torch.float64)
+    states = encode_step_by_step(inputs, gru)
+    for t in range(5):
+        (gradient,) = torch.autograd.grad(states[:, t].sum(), inputs, retain_graph=True)
+        assert (gradient[0].norm(dim=-1) > 0).tolist() == [j <= t for j in range(5)]
+
+
+def test_no_sentences_have_no_states() -> None:
+    _, gru = make(1, 5, 4, 6)
+    assert encode_step_by_step(torch.zeros(0, 5, 4), gru).shape == (0, 5, 6)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"inputs": [1.0]}, TypeError, "inputs must be a torch.Tensor; got list"),
+        (
+            {"inputs": torch.zeros(2, 3, 4, dtype=torch.int64)},
+            TypeError,
+            "inputs must be float16, bfloat16, float32 or float64; got torch.int64",
+        ),
+        (
+            {"inputs": torch.zeros(3, 4)},
+            ValueError,
+            "inputs must have at least 3 axes; got shape (3, 4)",
+        ),
+        (
+            {"inputs": torch.zeros(1, 2, 3, 4)},
+            ValueError,
+            (
+                "inputs must have 3 axes (batch, length, size) and a length of 1 or more; "
+                "got shape (1, 2, 3, 4)"
+            ),
+        ),
+        (
+            {"inputs": torch.zeros(2, 0, 4)},
+            ValueError,
+            (
+                "inputs must have 3 axes (batch, length, size) and a length of 1 or more; "
+                "got shape (2, 0, 4)"
+            ),
+        ),
+        ({"gru": nn.LSTM(4, 6)}, TypeError, "gru must be a torch.nn.GRU; got LSTM"),
+        (
+            {"gru": nn.GRU(4, 6, num_layers=2)},
+            ValueError,
+            "gru must have one layer and one direction; got 2 and 1",
+        ),
+        (
+            {"gru": nn.GRU(4, 6, bidirectional=True)},
+            ValueError,
+            "gru must have one layer and one direction; got 1 and 2",
+        ),
+        (
+            {"gru": nn.GRU(5, 6)},
+            ValueError,
+            "inputs must have gru's input_size 5 as its last size; got 4",
+        ),
+        (
+            {"gru": nn.GRU(4, 6, dtype=torch.float64)},
+            TypeError,
+            "gru.weight_ih_l0 must have inputs's dtype torch.float32; got torch.float64",
+        ),
+    ],
+)
+def test_a_wrong_argument_is_named(change: dict, error: type[Exception], message: str) -> None:
+    arguments = {"inputs": torch.zeros(2, 3, 4), "gru": nn.GRU(4, 6)} | change
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        encode_step_by_step(**arguments)
+
+
+@pytest.mark.parametrize(("n", "d"), [(2, 3), (5, 4), (7, 7), (16, 8)])
+def test_operations_are_those_that_a_run_counts(n: int, d: int) -> None:
+    with FlopCounterMode(display=False) as counter:
+        encode_step_by_step(torch.randn(1, n, d), nn.GRU(d, d))
+    assert counter.get_total_flops() == tables.gru_operations(n, d)
+
+    words, projections = torch.randn(n, d), [torch.randn(d, d) for _ in range(4)]
+    with FlopCounterMode(display=False) as counter:
+        query, key, value = (words @ projection for projection in projections[:3])
+        (torch.softmax(query @ key.mT / d**0.5, -1) @ value) @ projections[3]
+    assert counter.get_total_flops() == tables.self_attention_operations(n, d)
+
+
+def test_the_recurrent_layer_is_cheaper_once_the_length_exceeds_the_size() -> None:
+    ratios = {
+        n: tables.self_attention_operations(n, 512) / tables.gru_operations(n, 512)
+        for n in (16, 512, 4096)
+    }
+    assert ratios[16] < 1
+    assert ratios[512] == 1
+    assert ratios[4096] > 1
+    assert tuple(ratios) == tables.LENGTHS
+
+
+def test_tables_say_what_table_1_of_the_paper_says() -> None:
+    for language in ("en", "zh"):
+        recurrent, attention = tables.cost(language).splitlines()[2:]
+        assert recurrent.split(" | ")[1:] == ["$O(n \\cdot d^2)$", "$O(n)$", "$O(n)$ |"]
+        assert attention.split(" | ")[1:] == ["$O(n^2 \\cdot d)$", "$O(1)$", "$O(1)$ |"]
+        rows = tables.counted(language).splitlines()[2:5]
+        assert [row.split(" | ")[4] for row in rows] == ["16", "512", "4,096"]
+        assert [row.split(" | ")[5] for row in rows] == ["1 |", "1 |", "1 |"]
+
+
+def test_the_measured_table_has_a_row_a_length_in_both_languages() -> None:
+    fast, slow = bench.Measurement(0.001, 0.002), bench.Measurement(0.25, 1.0)
+    measured = {16: {"gru": slow, "attention": fast}, 4096: {"gru": fast, "attention": slow}}
+    for language in ("en", "zh"):
+        rows = bench.over_length_table(measured, language).splitlines()[2:4]
+        assert rows == [
+            "| 16 | 250 | 1 | 2.5e+02× | 5e+02× |",
+            "| 4,096 | 1 | 250 | 0.004× | 0.002× |",
+        ]
+
+
+def load(name: str, *, mended: bool) -> types.ModuleType:
+    source = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
+    wrong, right = MENDED[name]
+    assert wrong in source
+    module = types.ModuleType(name)
+    exec(source.replace(wrong, right) if mended else source, module.__dict__)  # noqa: S102
+    return module
+
+
+@pytest.mark.parametrize("name", sorted(MENDED))
+def test_one_line_of_an_exhibit_is_wrong_and_says_so(name: str) -> None:
+    source = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
+    (marked,) = [line for line in source.splitlines() if "# wrong: " in line]
+    assert MENDED[name][0] in marked
+    assert source.startswith('"""Bug: ')
+
+
+def test_batch_first_forgotten() -> None:
+    words, gru = make(3, 5, 4, 6, batch_first=True)
+    found = []
+    for mended in (False, True):
+        exhibit = load("batch_first_forgotten", mended=mended)
+        encoder = exhibit.make_encoder(4, 6)
+        encoder.load_state_dict(gru.state_dict())
+        found.append(exhibit.encode(encoder, words))
+    wanted = encode_step_by_step(words, gru)
+    assert found[0].shape == wanted.shape
+    assert not torch.allclose(found[0], wanted, atol=1e-2)
+    torch.testing.assert_close(found[1], wanted, rtol=0, atol=1e-6)
+    # the first sentence reaches the others, which no encoder may let happen
+    (gradient,) = torch.autograd.grad(found[0][1:].sum(), words)
+    assert gradient[0].norm() > 0
+
+
+def test_last_state_of_padding() -> None:
+    torch.manual_seed(0)
+    states, lengths = torch.randn(3, 5, 4), torch.tensor([2, 5, 4])
+    wrong, right = (
+        load("last_state_of_padding", mended=mended).sentence_vector(states, lengths)
+        for mended in (False, True)
+    )
+    wanted = torch.stack([s[: int(n)][-1] for s, n in zip(states, lengths, strict=True)])
+    assert wrong.shape == wanted.shape
+    assert [torch.equal(a, b) for a, b in zip(wrong, wanted, strict=True)] == [False, True, False]
+    assert torch.equal(right, wanted)
+
+
+def test_last_state_only() -> None:
+    torch.manual_seed(0)
+    query, states = torch.randn(2, 3, 4).double(), torch.randn(2, 5, 4).double()
+    wrong, right = (
+        load("last_state_only", mended=mended).context(query, states) for mended in (False, True)
+    )
+    wanted = F.scaled_dot_product_attention(query, states, states)
+    assert wrong.shape == wanted.shape
+    assert torch.equal(wrong, states[:, -1:].expand(2, 3, 4))
+    torch.testing.assert_close(right, wanted, rtol=0, atol=1e-12)
