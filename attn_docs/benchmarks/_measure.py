@@ -38,13 +38,13 @@ def _peak(function: Callable[[], object], sender: Connection) -> None:
     sender.send((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 
 
-def circumstances(language: str) -> str:
+def circumstances(language: str, threads: int = THREADS) -> str:
     """Return date, versions and machine, for the caption of a measurement."""
     date = datetime.now(UTC).date().isoformat()
     parts = [f"PyTorch {torch.__version__}", f"Python {platform.python_version()}", _processor()]
     return {
-        "en": f"Measured on {date}: {', '.join(parts)}, {THREADS} threads.",
-        "zh": f"测量于 {date}：{'，'.join(parts)}，{THREADS} 个线程。",
+        "en": f"Measured on {date}: {', '.join(parts)}, {threads} thread{'s' * (threads > 1)}.",
+        "zh": f"测量于 {date}：{'，'.join(parts)}，{threads} 个线程。",
     }[language]
 
 

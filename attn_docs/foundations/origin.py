@@ -52,9 +52,9 @@ def encode_step_by_step(inputs: Tensor, gru: nn.GRU) -> Tensor:
         Machine Translation", section 2.3, arXiv:1406.1078 (2014); gates as in `torch.nn.GRU`.
     """
     _check(inputs, gru)
-    gates = F.linear(inputs, gru.weight_ih_l0, gru.bias_ih_l0 if gru.bias else None)  # b n 3·h
+    gates = F.linear(inputs, gru.weight_ih_l0, gru.bias_ih_l0 if gru.bias else None)  # b n 3·d
     bias = gru.bias_hh_l0 if gru.bias else None
-    state = inputs.new_zeros(inputs.size(0), gru.hidden_size)  # b h
+    state = inputs.new_zeros(inputs.size(0), gru.hidden_size)  # b d
     states = []
     for step in gates.unbind(dim=1):  # each turn of this loop waits for the one before
         input_r, input_z, input_c = step.chunk(3, dim=-1)
@@ -64,7 +64,7 @@ def encode_step_by_step(inputs: Tensor, gru: nn.GRU) -> Tensor:
         candidate = torch.tanh(input_c + reset * state_c)
         state = (1 - update) * candidate + update * state
         states.append(state)
-    return torch.stack(states, dim=1)  # b n h
+    return torch.stack(states, dim=1)  # b n d
 
 
 def _check(inputs: Tensor, gru: nn.GRU) -> None:

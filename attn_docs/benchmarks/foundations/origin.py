@@ -1,5 +1,6 @@
 """A recurrent layer against a self-attention layer, over length."""
 
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -7,11 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attn_docs.benchmarks._measure import circumstances, seconds
+from attn_docs.benchmarks._measure import circumstances
 from attn_docs.tables._markdown import table
 
-BATCH, SIZE = 4, 64
-LENGTHS = (4, 64, 512, 4096)
+BATCH, SIZE = 16, 32
+LENGTHS = (4, 32, 256, 2048)
 
 
 class SelfAttention(nn.Module):
@@ -35,33 +36,48 @@ class Measurement(NamedTuple):
     both: float
 
 
+def least_seconds(calls: list[Callable[[], object]], budget: float = 1.0) -> list[float]:
+    """Return each call's least time; the calls take turns, so a busy machine slows all alike."""
+    for call in calls:
+        call()
+    least = [float("inf")] * len(calls)
+    end = time.perf_counter() + budget
+    while time.perf_counter() < end:
+        for index, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            least[index] = min(least[index], time.perf_counter() - start)
+    return least
+
+
 def measure() -> dict[int, dict[str, Measurement]]:
-    """Measure both layers on the same inputs, length by length."""
+    """Measure both layers on the same inputs, length by length, on one thread."""
     torch.manual_seed(0)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     gru, attention = nn.GRU(SIZE, SIZE, batch_first=True), SelfAttention()
-    layers: dict[str, tuple[nn.Module, Callable[[Tensor], Tensor]]] = {
-        "gru": (gru, lambda inputs: gru(inputs)[0]),
-        "attention": (attention, attention),
-    }
-    measured: dict[int, dict[str, Measurement]] = {}
+    measured = {}
     for n in LENGTHS:
         inputs = torch.randn(BATCH, n, SIZE)
-        measured[n] = {}
-        for name, (module, layer) in layers.items():
-            weights = list(module.parameters())
 
-            def forward(layer: Callable[[Tensor], Tensor] = layer, x: Tensor = inputs) -> Tensor:
-                with torch.no_grad():
-                    return layer(x)
+        def run_gru(inputs: Tensor = inputs) -> Tensor:
+            return gru(inputs)[0]
 
-            def both(
-                layer: Callable[[Tensor], Tensor] = layer,
-                x: Tensor = inputs,
-                weights: list[nn.Parameter] = weights,
-            ) -> object:
-                return torch.autograd.grad(layer(x).sum(), weights)
+        def run_attention(inputs: Tensor = inputs) -> Tensor:
+            return attention(inputs)
 
-            measured[n][name] = Measurement(seconds(forward), seconds(both))
+        def both(run: Callable[[], Tensor], module: nn.Module) -> object:
+            return torch.autograd.grad(run().sum(), list(module.parameters()))
+
+        with torch.no_grad():
+            forward = least_seconds([run_gru, run_attention])
+        backward = least_seconds(
+            [lambda: both(run_gru, gru), lambda: both(run_attention, attention)]
+        )
+        pairs = zip(forward, backward, strict=True)
+        names = ("gru", "attention")
+        measured[n] = {name: Measurement(*pair) for name, pair in zip(names, pairs, strict=True)}
+    torch.set_num_threads(threads)
     return measured
 
 
@@ -89,7 +105,8 @@ def over_length_table(measured: dict[int, dict[str, Measurement]], language: str
         "除以自注意力的时间：小于 1，就是自注意力更慢。",
     }[language]
     space = " " if language == "en" else ""
-    return f"{table(header, rows)}\n\n{text}{space}{circumstances(language)}\n{{ .measured }}"
+    caption = f"{text}{space}{circumstances(language, threads=1)}\n{{ .measured }}"
+    return f"{table(header, rows)}\n\n{caption}"
 
 
 def _milliseconds(measured: float) -> str:

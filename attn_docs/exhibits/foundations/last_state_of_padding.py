@@ -3,6 +3,6 @@
 import torch
 
 
-def sentence_vector(states, lengths):  # states: b n h, lengths: b
+def sentence_vector(states, lengths):  # states: b n d, lengths: b
     rows = torch.arange(states.size(0))
     return states[rows, -1]  # wrong: lengths - 1

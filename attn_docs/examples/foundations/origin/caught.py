@@ -13,6 +13,7 @@ changed = words.clone()
 changed[0] += 1  # another first sentence
 states, after = (batch_first_forgotten.encode(encoder, w) for w in (words, changed))
 print(tuple(states.shape), "others stay:", torch.equal(states[1:], after[1:]))
+#> (3, 5, 6) others stay: False
 
 states = torch.randn(3, 5, 6)
 padded = states.clone()
@@ -20,7 +21,9 @@ padded[0, 2:] = 0  # the first sentence has two words
 lengths = torch.tensor([2, 5, 4])
 vectors = (last_state_of_padding.sentence_vector(s, lengths) for s in (states, padded))
 print("padding changes nothing:", torch.equal(*vectors))
+#> padding changes nothing: False
 
 query = torch.randn(3, 2, 6)  # two decoder steps
 first, second = last_state_only.context(query, states).unbind(dim=1)
 print("both steps get the same:", torch.equal(first, second))
+#> both steps get the same: True

@@ -16,6 +16,13 @@ def gradient_at_first_word(asks, n):
 
 
 print("words  asks for the first word  asks for nothing")
+#> words  asks for the first word  asks for nothing
 for n in (1, 2, 4, 8, 16, 32):
     asking, indifferent = (gradient_at_first_word(asks, n) for asks in (True, False))
     print(f"{n:5}  {asking:23.1f}  {indifferent:16.1f}")
+#>     1                      5.7               5.7
+#>     2                      5.7               2.8
+#>     4                      5.7               1.4
+#>     8                      5.7               0.7
+#>    16                      5.7               0.4
+#>    32                      5.6               0.2

@@ -8,3 +8,6 @@ def self_attention_operations(n, d):
 
 for n in (256, 512, 1024):
     print(n, f"{self_attention_operations(n, 512) / gru_operations(n, 512):.2f}")
+#> 256 0.83
+#> 512 1.00
+#> 1024 1.33

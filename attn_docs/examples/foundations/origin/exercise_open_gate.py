@@ -9,3 +9,5 @@ for bias in (0.0, 5.0):
     (gradient,) = torch.autograd.grad(gru(words)[0][:, -1].sum(), words)
     first, last = (gradient[:, place].norm(dim=-1).median().item() for place in (0, -1))
     print(f"bias {bias:g}: first word {first:.0e}, last word {last:.0e}")
+#> bias 0: first word 2e-07, last word 1e+00
+#> bias 5: first word 2e-02, last word 2e-02

@@ -8,5 +8,7 @@ query = torch.randn(1, 1, 4, dtype=torch.float64)
 backwards = words.flip(dims=(1,))
 
 print(torch.allclose(gru(words)[1], gru(backwards)[1]))
+#> False
 attended = [F.scaled_dot_product_attention(query, w, w) for w in (words, backwards)]
 print(torch.allclose(*attended))
+#> True

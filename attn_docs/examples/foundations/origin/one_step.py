@@ -6,9 +6,15 @@ v = torch.tensor([4.0, 4.0, 4.0])
 
 hidden = torch.tanh(query + states)  # m h
 print(hidden)
+#> tensor([[-0.7616, -0.9640,  0.0000],
+#>         [-0.9640, -0.7616,  0.0000],
+#>         [-0.9640, -0.9640,  0.7616]])
 scores = hidden @ v  # m
 print(scores)
+#> tensor([-6.9025, -6.9025, -4.6658])
 weights = torch.softmax(scores, dim=-1)
 print(weights)
+#> tensor([0.0880, 0.0880, 0.8240])
 context = weights @ states
 print(context)
+#> tensor([0.0880, 0.0880, 0.8240])
