@@ -12,9 +12,9 @@ def encode_step_by_step(inputs: Tensor, gru: nn.GRU) -> Tensor:
 
     $$
     \begin{aligned}
-    r_t &= \sigma(W_{ir} x_t + b_{ir} + W_{hr} h_{t-1} + b_{hr}) \\
-    z_t &= \sigma(W_{iz} x_t + b_{iz} + W_{hz} h_{t-1} + b_{hz}) \\
-    c_t &= \tanh\bigl(W_{ic} x_t + b_{ic} + r_t \odot (W_{hc} h_{t-1} + b_{hc})\bigr) \\
+    r_t &= \sigma(W_{i r} x_t + b_{i r} + W_{h r} h_{t-1} + b_{h r}) \\
+    z_t &= \sigma(W_{i z} x_t + b_{i z} + W_{h z} h_{t-1} + b_{h z}) \\
+    c_t &= \tanh\bigl(W_{i c} x_t + b_{i c} + r_t \odot (W_{h c} h_{t-1} + b_{h c})\bigr) \\
     h_t &= (1 - z_t) \odot c_t + z_t \odot h_{t-1}
     \end{aligned}
     $$
@@ -52,13 +52,14 @@ def encode_step_by_step(inputs: Tensor, gru: nn.GRU) -> Tensor:
         Machine Translation", section 2.3, arXiv:1406.1078 (2014); gates as in `torch.nn.GRU`.
     """
     _check(inputs, gru)
-    gates = F.linear(inputs, gru.weight_ih_l0, gru.bias_ih_l0 if gru.bias else None)  # b n 3·d
-    bias = gru.bias_hh_l0 if gru.bias else None
+    weight_ih, weight_hh, *biases = gru.all_weights[0]
+    bias_ih, bias_hh = biases or (None, None)
+    gates = F.linear(inputs, weight_ih, bias_ih)  # b n 3·d
     state = inputs.new_zeros(inputs.size(0), gru.hidden_size)  # b d
     states = []
     for step in gates.unbind(dim=1):  # each turn of this loop waits for the one before
         input_r, input_z, input_c = step.chunk(3, dim=-1)
-        state_r, state_z, state_c = F.linear(state, gru.weight_hh_l0, bias).chunk(3, dim=-1)
+        state_r, state_z, state_c = F.linear(state, weight_hh, bias_hh).chunk(3, dim=-1)
         reset = torch.sigmoid(input_r + state_r)
         update = torch.sigmoid(input_z + state_z)
         candidate = torch.tanh(input_c + reset * state_c)
@@ -82,4 +83,4 @@ def _check(inputs: Tensor, gru: nn.GRU) -> None:
             f"gru must have one layer and one direction; got {gru.num_layers} and {directions}"
         )
     check_last_size("inputs", inputs, "gru's input_size", gru.input_size)
-    check_same_kind("gru.weight_ih_l0", gru.weight_ih_l0, "inputs", inputs)
+    check_same_kind("gru.weight_ih_l0", gru.all_weights[0][0], "inputs", inputs)
