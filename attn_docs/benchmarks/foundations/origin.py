@@ -12,7 +12,7 @@ from attn_docs.benchmarks._measure import circumstances
 from attn_docs.tables._markdown import table
 
 BATCH, SIZE = 16, 32
-LENGTHS = (4, 32, 256, 2048)
+LENGTHS = (4, 32, 256, 2048, 4096)
 
 
 class SelfAttention(nn.Module):
