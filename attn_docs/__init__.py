@@ -1,9 +1,8 @@
 """Attention mechanisms in plain PyTorch, as taught and verified on the attn-docs site."""
 
-from attn_docs.foundations.kernel_regression import KernelRegression, nadaraya_watson
 from attn_docs.foundations.additive import AdditiveAttention
 from attn_docs.foundations.bilinear import BilinearAttention
-from attn_docs.foundations.masks import causal_mask, padding_mask
+from attn_docs.foundations.kernel_regression import KernelRegression, nadaraya_watson
 from attn_docs.foundations.masks import (
     causal_mask,
     invert_mask,
@@ -34,8 +33,8 @@ __all__ = [
     "attention_by_hand",
     "attention_weights",
     "causal_mask",
-    "invert_mask",
     "encode_step_by_step",
+    "invert_mask",
     "masked_softmax",
     "nadaraya_watson",
     "padding_mask",

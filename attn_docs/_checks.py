@@ -301,6 +301,8 @@ def check_scores(name: str, scores: Tensor, shape: tuple[int, ...]) -> None:
         raise ValueError(
             f"{name} must return shape (batch, n, m) = {shape}; got {tuple(scores.shape)}"
         )
+
+
 def check_float_dtype(name: str, dtype: torch.dtype) -> None:
     """Refuse anything but a floating-point dtype that attention is computed in."""
     if dtype not in FLOAT_DTYPES:
