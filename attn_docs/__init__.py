@@ -22,23 +22,49 @@ from attn_docs.foundations.scoring_functions import (
     GaussianAttention,
     ScoreAttention,
 )
+from attn_docs.heads.cross_attention import CrossAttention
+from attn_docs.heads.grouped_query import (
+    GroupedQueryAttention,
+    grouped_query_attention_broadcast,
+    grouped_query_attention_repeat,
+)
+from attn_docs.heads.multi_head import MultiHeadAttention, merge_heads, split_heads
+from attn_docs.heads.multi_query import MultiQueryAttention
+from attn_docs.self_attention.four_steps import (
+    FusedSelfAttention,
+    MaskedSelfAttention,
+    ScaledDotProductSelfAttention,
+    SelfAttention,
+)
 
 __all__ = [
     "AdditiveAttention",
     "BilinearAttention",
+    "CrossAttention",
     "DotProductAttention",
+    "FusedSelfAttention",
     "GaussianAttention",
+    "GroupedQueryAttention",
     "KernelRegression",
+    "MaskedSelfAttention",
+    "MultiHeadAttention",
+    "MultiQueryAttention",
+    "ScaledDotProductSelfAttention",
     "ScoreAttention",
+    "SelfAttention",
     "attention_by_hand",
     "attention_weights",
     "causal_mask",
     "encode_step_by_step",
+    "grouped_query_attention_broadcast",
+    "grouped_query_attention_repeat",
     "invert_mask",
     "masked_softmax",
+    "merge_heads",
     "nadaraya_watson",
     "padding_mask",
     "scaled_dot_product_attention",
+    "split_heads",
     "to_additive",
     "to_boolean",
 ]

@@ -75,6 +75,18 @@ def check_size(name: str, value: int) -> None:
         raise ValueError(f"{name} must be 1 or more; got {value}")
 
 
+def check_divides(name: str, value: int, whole_name: str, whole: int) -> None:
+    """Refuse a number that does not divide the whole without a rest."""
+    if whole % value:
+        raise ValueError(f"{name} must divide {whole_name} = {whole}; got {value}")
+
+
+def check_callable(name: str, value: object) -> None:
+    """Refuse what cannot be called."""
+    if not callable(value):
+        raise TypeError(f"{name} must be callable; got {value!r}")
+
+
 def check_lengths(lengths: Tensor | Sequence[int], max_len: int | None) -> tuple[Tensor, int]:
     """Check lengths and the length they are padded to; return them as a tensor and an int."""
     if not isinstance(lengths, Tensor):
@@ -247,6 +259,29 @@ def check_last_size(name: str, tensor: Tensor, what: str, size: int) -> None:
     """Refuse a tensor whose last axis has another size than wanted."""
     if tensor.size(-1) != size:
         raise ValueError(f"{name} must have {what} {size} as its last size; got {tensor.size(-1)}")
+
+
+def check_sequence(name: str, tensor: Tensor, what: str, size: int, weight: Tensor) -> None:
+    """Check a module's input (batch, length, size) against the weight that multiplies it."""
+    check_float_tensor(name, tensor, min_axes=3)
+    if tensor.ndim != 3:
+        raise ValueError(
+            f"{name} must have 3 axes (batch, length, {what}); got shape {tuple(tensor.shape)}"
+        )
+    check_last_size(name, tensor, what, size)
+    # autocast gives a linear layer's input the dtype it wants
+    if not torch.is_autocast_enabled(tensor.device.type):
+        check_same_kind(name, tensor, "the weight", weight)
+
+
+def check_context(
+    x: Tensor, context: Tensor, what: str, size: int, weight: Tensor
+) -> tuple[int, int, int]:
+    """Check the sequence attended to, beside the sequence that asks; return (batch, n, m)."""
+    check_sequence("context", context, what, size, weight)
+    if context.size(0) != x.size(0):
+        raise ValueError(f"context must have x's batch {x.size(0)}; got {context.size(0)}")
+    return x.size(0), x.size(1), context.size(1)
 
 
 def check_options(

@@ -14,7 +14,7 @@ from attn_docs import figures
 from attn_docs.figures._draw import SHADE
 
 SVG = "{http://www.w3.org/2000/svg}"
-CSS = Path(__file__).parents[2] / "docs" / "assets" / "stylesheets" / "attn-docs.css"
+CSS = Path(__file__).parents[1] / "docs" / "assets" / "stylesheets" / "attn-docs.css"
 COLOURS = {
     "none",
     "currentColor",

@@ -1,0 +1,1 @@
+"""Attention with several heads, and with keys and values that heads share."""

@@ -1,0 +1,265 @@
+"""Grouped-query attention: each group of query heads shares a key head and a value head."""
+
+import math
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attn_docs._checks import (
+    check_divides,
+    check_options,
+    check_probability,
+    check_query_key,
+    check_size,
+    check_value,
+)
+from attn_docs.foundations.masks import causal_mask
+from attn_docs.foundations.scaled_dot_product import (
+    masked_softmax,
+    scaled_dot_product_attention,
+)
+from attn_docs.heads.multi_head import MultiHeadAttention
+
+
+def grouped_query_attention_repeat(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = True,
+) -> Tensor:
+    r"""Attend with shared key and value heads by repeating each for every query head of its group.
+
+    $$\operatorname{head}_i = \operatorname{Attention}\bigl(Q_i, K_{\lfloor i / r \rfloor},
+    V_{\lfloor i / r \rfloor}\bigr) \qquad r = h/g$$
+
+    Args:
+        query: (batch, h, n, d); float16, bfloat16, float32 or float64.
+        key: (batch, g, m, d), where g divides h. Same dtype.
+        value: (batch, g, m, e). Same dtype.
+        attn_mask: Boolean, True where a query may attend, or additive; (n, m) or
+            (batch, h, n, m), each axis 1 or in full.
+        dropout_p: Probability, from 0 to 1, that a weight is dropped. Always applied.
+        is_causal: If True, query i sees keys 0 to i; with `attn_mask`, both hold.
+        scale: Factor on the scores; 1/√d if None.
+        enable_gqa: If False, g must equal h, as in PyTorch's function.
+
+    Returns:
+        (batch, h, n, e) in the query's dtype; zeros for a query that may attend to nothing.
+
+    Raises:
+        TypeError: If an argument has the wrong type or dtype.
+        ValueError: If shapes do not fit, or `dropout_p` or `scale` is out of range.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import grouped_query_attention_repeat
+
+        query = torch.randn(2, 6, 5, 4)  # 6 query heads
+        key, value = torch.randn(2, 3, 7, 4), torch.randn(2, 3, 7, 4)  # 3 key and value heads
+        print(tuple(grouped_query_attention_repeat(query, key, value).shape))
+        #> (2, 6, 5, 4)
+        ```
+
+    Reference:
+        Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models from Multi-Head
+        Checkpoints", arXiv:2305.13245 (2023).
+    """
+    _check(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+    group = query.size(1) // key.size(1)
+    key = key.repeat_interleave(group, dim=1)  # b h m d
+    value = value.repeat_interleave(group, dim=1)  # b h m e
+    return scaled_dot_product_attention(
+        query, key, value, attn_mask, dropout_p, is_causal, scale=scale
+    )
+
+
+def grouped_query_attention_broadcast(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = True,
+) -> Tensor:
+    r"""Attend with shared key and value heads by giving the queries an axis for their group.
+
+    $$S_{b,g,r,n,m} = \sum_d Q_{b,g,r,n,d}\, K_{b,g,m,d} \big/ \sqrt{D}$$
+
+    The same numbers as `grouped_query_attention_repeat`, without a repeated key or value in
+    memory. The arguments, the result and the errors are the same too.
+
+    Args:
+        query: (batch, h, n, d); float16, bfloat16, float32 or float64.
+        key: (batch, g, m, d), where g divides h. Same dtype.
+        value: (batch, g, m, e). Same dtype.
+        attn_mask: Boolean, True where a query may attend, or additive; (n, m) or
+            (batch, h, n, m), each axis 1 or in full.
+        dropout_p: Probability, from 0 to 1, that a weight is dropped. Always applied.
+        is_causal: If True, query i sees keys 0 to i; with `attn_mask`, both hold.
+        scale: Factor on the scores; 1/√d if None.
+        enable_gqa: If False, g must equal h, as in PyTorch's function.
+
+    Returns:
+        (batch, h, n, e) in the query's dtype; zeros for a query that may attend to nothing.
+
+    Raises:
+        TypeError: If an argument has the wrong type or dtype.
+        ValueError: If shapes do not fit, or `dropout_p` or `scale` is out of range.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import grouped_query_attention_broadcast
+
+        query = torch.randn(2, 6, 5, 4)  # 6 query heads
+        key, value = torch.randn(2, 3, 7, 4), torch.randn(2, 3, 7, 4)  # 3 key and value heads
+        print(tuple(grouped_query_attention_broadcast(query, key, value).shape))
+        #> (2, 6, 5, 4)
+        ```
+
+    Reference:
+        Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models from Multi-Head
+        Checkpoints", arXiv:2305.13245 (2023).
+    """
+    _check(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+    dtype, groups = query.dtype, key.size(1)
+    if dtype in (torch.float16, torch.bfloat16):
+        query, key, value = query.float(), key.float(), value.float()
+    query = _split_groups(query, groups)  # b g r n d
+    if scale is None:
+        scale = 1 / math.sqrt(max(query.size(-1), 1))
+    scores = torch.einsum("bgrnd,bgmd->bgrnm", query * scale, key)
+    if is_causal:
+        allowed = causal_mask(scores.size(-2), scores.size(-1), device=scores.device)
+        scores = scores.masked_fill(~allowed, float("-inf"))
+    weights = masked_softmax(scores, _group_mask(attn_mask, groups, scores.dtype))  # b g r n m
+    weights = torch.dropout(weights, dropout_p, train=True)
+    return torch.einsum("bgrnm,bgme->bgrne", weights, value).flatten(1, 2).to(dtype)  # b h n e
+
+
+class GroupedQueryAttention(MultiHeadAttention):
+    r"""Multi-head attention whose query heads share key and value heads in groups.
+
+    $$\operatorname{head}_i = \operatorname{Attention}(X W^Q_i, C W^K_{\lfloor i/r \rfloor},
+    C W^V_{\lfloor i/r \rfloor}) \qquad r = h/g$$
+
+    The call is `MultiHeadAttention`'s. With g = h it is multi-head attention, with g = 1
+    multi-query attention. Keys and values are (batch, g, length, head_dim) and are never
+    repeated in memory while `attend` is PyTorch's function and drops nothing.
+
+    Args:
+        embed_dim: Size of the vectors that come in and go out.
+        num_heads: Number of query heads h.
+        num_kv_heads: Number of key heads and of value heads g; divides `num_heads`.
+        kv_dim: Size of the vectors attended to; `embed_dim` if None.
+        head_dim: Size of a head; `embed_dim / num_heads` if None.
+        bias: Whether the four projections add a bias.
+        dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
+        attend: The attention function, called as PyTorch's, with `enable_gqa=True`.
+
+    Attributes:
+        q_proj: Linear layer from `embed_dim` to h·head_dim.
+        k_proj: Linear layer from `kv_dim` to g·head_dim.
+        v_proj: Linear layer from `kv_dim` to g·head_dim.
+        out_proj: Linear layer from h·head_dim to `embed_dim`.
+
+    Raises:
+        TypeError: If an argument has the wrong type.
+        ValueError: If a size is below 1, `num_kv_heads` does not divide `num_heads`, `num_heads`
+            does not divide `embed_dim` and `head_dim` is None, or `dropout` is out of range.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import GroupedQueryAttention
+
+        attend = GroupedQueryAttention(embed_dim=24, num_heads=6, num_kv_heads=2)
+        print(tuple(attend(torch.randn(2, 5, 24)).shape), attend.k_proj.out_features)
+        #> (2, 5, 24) 8
+        ```
+
+    Reference:
+        Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models from Multi-Head
+        Checkpoints", arXiv:2305.13245 (2023).
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        num_kv_heads: int,
+        *,
+        kv_dim: int | None = None,
+        head_dim: int | None = None,
+        bias: bool = True,
+        dropout: float = 0.0,
+        attend: Callable[..., Tensor] = F.scaled_dot_product_attention,
+    ) -> None:
+        super().__init__(
+            embed_dim,
+            num_heads,
+            kv_dim=kv_dim,
+            head_dim=head_dim,
+            bias=bias,
+            dropout=dropout,
+            attend=attend,
+        )
+        check_size("num_kv_heads", num_kv_heads)
+        check_divides("num_kv_heads", num_kv_heads, "num_heads", num_heads)
+        self.num_kv_heads = num_kv_heads
+        kv_dim, features = self.k_proj.in_features, num_kv_heads * self.head_dim
+        self.k_proj = nn.Linear(kv_dim, features, bias=bias)
+        self.v_proj = nn.Linear(kv_dim, features, bias=bias)
+
+
+def _check(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> None:
+    shape = check_query_key(query, key, enable_gqa=enable_gqa)
+    check_value(value, key, shape, enable_gqa=enable_gqa)
+    if query.ndim != 4:
+        raise ValueError(
+            f"query must have 4 axes (batch, heads, length, head_dim); "
+            f"got shape {tuple(query.shape)}"
+        )
+    check_probability("dropout_p", dropout_p)
+    check_options(attn_mask, is_causal, scale, shape, query)
+
+
+def _group_mask(mask: Tensor | None, groups: int, dtype: torch.dtype) -> Tensor | None:
+    """Give a mask with an axis for heads the two axes that the heads have here."""
+    if mask is None:
+        return None
+    if mask.dtype != torch.bool:
+        mask = mask.to(dtype)
+    if mask.ndim == 2:
+        return mask
+    if mask.size(-3) == 1:
+        return mask.unsqueeze(-3)  # (b) 1 1 n m
+    return _split_groups(mask, groups)  # (b) g r n m
+
+
+def _split_groups(x: Tensor, groups: int) -> Tensor:
+    *leading, heads, rows, columns = x.shape
+    return x.view(*leading, groups, heads // groups, rows, columns)

@@ -1,0 +1,321 @@
+"""Multi-head attention: several small attentions side by side, their results mixed."""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attn_docs._checks import (
+    check_callable,
+    check_context,
+    check_divides,
+    check_dropout,
+    check_flag,
+    check_float_tensor,
+    check_mask,
+    check_sequence,
+    check_size,
+)
+from attn_docs.foundations.masks import causal_mask
+from attn_docs.heads._torch import check_torch_module, torch_parameters
+
+
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    r"""Cut the last axis into heads and put the heads before the length.
+
+    $$\text{split}(x)_{b,h,n,d} = x_{b,\,n,\,h \cdot D + d} \qquad D = \text{head\_dim}$$
+
+    Args:
+        x: (batch, length, num_heads·head_dim).
+        num_heads: How many heads.
+
+    Returns:
+        (batch, num_heads, length, head_dim), a view of the same memory.
+
+    Raises:
+        TypeError: If `x` is no floating-point tensor, or `num_heads` no int.
+        ValueError: If `x` has not 3 axes, or `num_heads` does not divide the last.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import split_heads
+
+        x = torch.arange(12.0).view(1, 2, 6)
+        print(split_heads(x, 2))
+        #> tensor([[[[ 0.,  1.,  2.],
+        #>           [ 6.,  7.,  8.]],
+        #>
+        #>          [[ 3.,  4.,  5.],
+        #>           [ 9., 10., 11.]]]])
+        ```
+
+    Reference:
+        Vaswani et al., "Attention Is All You Need", section 3.2.2, arXiv:1706.03762 (2017).
+    """
+    check_float_tensor("x", x, min_axes=3)
+    if x.ndim != 3:
+        raise ValueError(
+            f"x must have 3 axes (batch, length, embed_dim); got shape {tuple(x.shape)}"
+        )
+    check_size("num_heads", num_heads)
+    check_divides("num_heads", num_heads, "x's last size", x.size(-1))
+    batch, length, size = x.shape
+    x = x.view(batch, length, num_heads, size // num_heads)  # b n h d
+    return x.transpose(1, 2)  # b h n d
+
+
+def merge_heads(x: Tensor) -> Tensor:
+    r"""Put the heads side by side again: the inverse of `split_heads`.
+
+    $$\text{merge}(x)_{b,\,n,\,h \cdot D + d} = x_{b,h,n,d} \qquad D = \text{head\_dim}$$
+
+    Args:
+        x: (batch, num_heads, length, head_dim).
+
+    Returns:
+        (batch, length, num_heads·head_dim). A view where the memory allows, else a copy.
+
+    Raises:
+        TypeError: If `x` is no floating-point tensor.
+        ValueError: If `x` has not 4 axes.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import merge_heads, split_heads
+
+        x = torch.randn(2, 5, 12)
+        print(torch.equal(merge_heads(split_heads(x, 3)), x))
+        #> True
+        ```
+
+    Reference:
+        Vaswani et al., "Attention Is All You Need", section 3.2.2, arXiv:1706.03762 (2017).
+    """
+    check_float_tensor("x", x, min_axes=4)
+    if x.ndim != 4:
+        raise ValueError(
+            f"x must have 4 axes (batch, heads, length, head_dim); got shape {tuple(x.shape)}"
+        )
+    return x.transpose(1, 2).flatten(2)  # b n h·d
+
+
+class MultiHeadAttention(nn.Module):
+    r"""Several heads, each with projections of its own, attend side by side.
+
+    $$\operatorname{head}_i = \operatorname{Attention}(X W^Q_i, C W^K_i, C W^V_i) \qquad
+    Y = \operatorname{Concat}(\operatorname{head}_1, \dots, \operatorname{head}_h) W^O$$
+
+    Each projection keeps the matrices of all heads in one layer: head i's are its rows i·head_dim
+    to (i+1)·head_dim. The scale is 1/√head_dim.
+
+    Args:
+        embed_dim: Size of the vectors that come in and go out.
+        num_heads: Number of heads h.
+        kv_dim: Size of the vectors attended to; `embed_dim` if None.
+        head_dim: Size of a head; `embed_dim / num_heads` if None.
+        bias: Whether the four projections add a bias.
+        dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
+        attend: The attention function, called as PyTorch's. Pass
+            `attn_docs.scaled_dot_product_attention` to see the formula at work.
+
+    Attributes:
+        q_proj: Linear layer from `embed_dim` to h·head_dim.
+        k_proj: Linear layer from `kv_dim` to h·head_dim.
+        v_proj: Linear layer from `kv_dim` to h·head_dim.
+        out_proj: Linear layer from h·head_dim to `embed_dim`.
+
+    Raises:
+        TypeError: If an argument has the wrong type.
+        ValueError: If a size is below 1, `num_heads` does not divide `embed_dim` and `head_dim`
+            is None, or `dropout` is out of range.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import MultiHeadAttention
+
+        attend = MultiHeadAttention(embed_dim=12, num_heads=3)
+        x, context = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
+        output, weights = attend(x, context, need_weights=True)
+        print(tuple(output.shape), tuple(weights.shape))
+        #> (2, 5, 12) (2, 3, 5, 7)
+        ```
+
+    Reference:
+        Vaswani et al., "Attention Is All You Need", section 3.2.2, arXiv:1706.03762 (2017).
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        *,
+        kv_dim: int | None = None,
+        head_dim: int | None = None,
+        bias: bool = True,
+        dropout: float = 0.0,
+        attend: Callable[..., Tensor] = F.scaled_dot_product_attention,
+    ) -> None:
+        super().__init__()
+        kv_dim = embed_dim if kv_dim is None else kv_dim
+        check_size("embed_dim", embed_dim)
+        check_size("num_heads", num_heads)
+        check_size("kv_dim", kv_dim)
+        if head_dim is None:
+            check_divides("num_heads", num_heads, "embed_dim", embed_dim)
+            head_dim = embed_dim // num_heads
+        check_size("head_dim", head_dim)
+        check_flag("bias", bias)
+        check_dropout(dropout)
+        check_callable("attend", attend)
+        self.num_heads = self.num_kv_heads = num_heads
+        self.head_dim = head_dim
+        self.dropout = dropout
+        self.attend = attend
+        self.q_proj = nn.Linear(embed_dim, num_heads * head_dim, bias=bias)
+        self.k_proj = nn.Linear(kv_dim, num_heads * head_dim, bias=bias)
+        self.v_proj = nn.Linear(kv_dim, num_heads * head_dim, bias=bias)
+        self.out_proj = nn.Linear(num_heads * head_dim, embed_dim, bias=bias)
+
+    def forward(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        *,
+        attn_mask: Tensor | None = None,
+        is_causal: bool = False,
+        need_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Let each vector of `x` attend to the vectors of `context`, or of `x` itself.
+
+        Args:
+            x: (batch, n, embed_dim), in the weights' dtype.
+            context: (batch, m, kv_dim), same dtype; `x` if None.
+            attn_mask: Boolean, True where a query may attend, or additive (float32 or the
+                weights' dtype). (n, m), (batch, n, m) or (batch, heads, n, m), each axis 1 or
+                in full: (batch, 1, 1, m) for padding.
+            is_causal: If True, query i sees keys 0 to i; with `attn_mask`, both hold.
+            need_weights: If True, the weights are returned as well.
+
+        Returns:
+            (batch, n, embed_dim); with `need_weights` also the weights of each head, before
+            dropout, (batch, heads, n, m).
+
+        Raises:
+            TypeError: If an argument has the wrong type or dtype.
+            ValueError: If shapes do not fit.
+        """
+        check_sequence("x", x, "embed_dim", self.q_proj.in_features, self.q_proj.weight)
+        context = x if context is None else context
+        kv_dim, kv_weight = self.k_proj.in_features, self.k_proj.weight
+        batch, n, m = check_context(x, context, "kv_dim", kv_dim, kv_weight)
+        check_flag("is_causal", is_causal)
+        check_flag("need_weights", need_weights)
+
+        query = split_heads(self.q_proj(x), self.num_heads)  # b h n d
+        key = split_heads(self.k_proj(context), self.num_kv_heads)  # b g m d
+        value = split_heads(self.v_proj(context), self.num_kv_heads)  # b g m d
+
+        mask = _head_mask(attn_mask, (batch, self.num_heads, n, m), query)
+        if mask is not None and is_causal:
+            mask, is_causal = _and_causal(mask, n, m), False
+        options = {"enable_gqa": True} if self.num_kv_heads != self.num_heads else {}
+        dropout_p = self.dropout if self.training else 0.0
+        heads = self.attend(query, key, value, mask, dropout_p, is_causal, **options)  # b h n d
+        output: Tensor = self.out_proj(merge_heads(heads))  # b n embed_dim
+        if not need_weights:
+            return output
+        # the weighted mean of the rows of the identity is the weights themselves
+        identity = torch.eye(m, dtype=key.dtype, device=key.device).expand(*key.shape[:2], m, m)
+        return output, self.attend(query, key, identity, mask, 0.0, is_causal, **options)
+
+    @classmethod
+    def from_torch(cls, module: nn.MultiheadAttention) -> "MultiHeadAttention":
+        """Return a module with the weights of `torch.nn.MultiheadAttention`.
+
+        The call differs: `(batch, length, embed_dim)` always, a boolean mask is True where a
+        query *may* attend, and the weights are per head.
+
+        Args:
+            module: PyTorch's module, with `kdim` equal to `vdim`, and without `add_bias_kv` and
+                `add_zero_attn`.
+
+        Raises:
+            TypeError: If `module` is no `torch.nn.MultiheadAttention`.
+            ValueError: If it has what this class has not.
+        """
+        if cls is not MultiHeadAttention:
+            raise TypeError(f"from_torch makes a MultiHeadAttention; got {cls.__name__}")
+        check_torch_module(module)
+        ours = cls(
+            module.embed_dim,
+            module.num_heads,
+            kv_dim=module.kdim,
+            bias=module.in_proj_bias is not None,
+            dropout=module.dropout,
+        )
+        ours.to(module.out_proj.weight).train(module.training)
+        with torch.no_grad():
+            for mine, theirs in zip(ours.parameters(), torch_parameters(module), strict=True):
+                mine.copy_(theirs)
+        return ours
+
+    def to_torch(self) -> nn.MultiheadAttention:
+        """Return a `torch.nn.MultiheadAttention`, batch first, with this module's weights.
+
+        PyTorch's module always attends with its own function: a changed `attend` is not kept.
+
+        Raises:
+            ValueError: If heads share keys and values, or num_heads·head_dim is not `embed_dim`:
+                PyTorch's module has neither.
+        """
+        embed_dim, kv_dim = self.q_proj.in_features, self.k_proj.in_features
+        if self.num_kv_heads != self.num_heads:
+            raise ValueError(
+                f"num_kv_heads must be num_heads = {self.num_heads} in PyTorch's module; "
+                f"got {self.num_kv_heads}"
+            )
+        if self.num_heads * self.head_dim != embed_dim:
+            raise ValueError(
+                f"head_dim must be embed_dim / num_heads = {embed_dim} / {self.num_heads} "
+                f"in PyTorch's module; got {self.head_dim}"
+            )
+        module = nn.MultiheadAttention(
+            embed_dim,
+            self.num_heads,
+            dropout=self.dropout,
+            bias=self.out_proj.bias is not None,
+            kdim=kv_dim,
+            vdim=kv_dim,
+            batch_first=True,
+        )
+        module.to(self.out_proj.weight).train(self.training)
+        with torch.no_grad():
+            for mine, theirs in zip(self.parameters(), torch_parameters(module), strict=True):
+                theirs.copy_(mine)
+        return module
+
+
+def _head_mask(
+    attn_mask: Tensor | None, scores_shape: tuple[int, ...], query: Tensor
+) -> Tensor | None:
+    batch, _, n, m = scores_shape
+    if isinstance(attn_mask, Tensor) and attn_mask.ndim == 3:
+        check_mask("attn_mask", attn_mask, (batch, n, m), query)
+        return attn_mask.unsqueeze(1)  # b 1 n m
+    check_mask("attn_mask", attn_mask, scores_shape, query)
+    return attn_mask
+
+
+def _and_causal(mask: Tensor, n: int, m: int) -> Tensor:
+    # PyTorch's function refuses attn_mask together with is_causal
+    allowed = causal_mask(n, m, device=mask.device)
+    if mask.dtype == torch.bool:
+        return mask & allowed
+    return mask.masked_fill(~allowed, float("-inf"))

@@ -1,0 +1,1 @@
+"""Self-attention: queries, keys and values of one sequence."""
