@@ -10,6 +10,7 @@ class CrossAttention(nn.Module):
     r"""One head whose queries come from one sequence and whose keys and values from another.
 
     $$Q = X W_Q + b_Q \qquad K = C W_K + b_K \qquad V = C W_V + b_V$$
+
     $$O = \operatorname{dropout}\!\left(\operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d}}
     + M\right)\right) V$$
 

@@ -11,6 +11,7 @@ class SelfAttention(nn.Module):
     r"""Step 1: project the sequence to queries, keys and values, and let it attend to itself.
 
     $$Q = X W_Q + b_Q \qquad K = X W_K + b_K \qquad V = X W_V + b_V$$
+
     $$O = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d}}\right) V$$
 
     Args:
