@@ -1,0 +1,187 @@
+"""How to call a module that was written by somebody else."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+MASK_NAMES = ("attn_mask", "mask", "attention_mask")
+CAUSAL_NAMES = ("is_causal", "causal")
+CONTEXT_NAMES = ("context", "memory", "encoder_hidden_states", "key_value_states")
+TRIPLES = (("query", "key", "value"), ("q", "k", "v"), ("queries", "keys", "values"))
+
+
+def first(result: Any) -> Tensor:
+    """Return the result itself, or the first of several."""
+    tensor: Tensor = result[0] if isinstance(result, (tuple, list)) else result
+    return tensor
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """Names and habits of a module's call.
+
+    The checks speak one language: `x` and `context` are (batch, length, size), a mask is boolean
+    (n, m), True where a query may attend. An adapter translates. For what these fields cannot
+    say, pass a function `call(module, x, *, attn_mask=None, is_causal=False, context=None)` that
+    returns (batch, n, size); leave out the arguments that the module has not.
+
+    Attributes:
+        attn_mask: Name of the mask's argument; None if there is none.
+        mask_true: What True means to the module: "attends", "blocks", or "added" for a mask of
+            0 and −∞.
+        mask_axes: Axes of the mask: 1 for (batch, m), 2 for (n, m), 3 for (batch, n, m), 4 for
+            (batch, 1, n, m). None tries 2, 3 and 4.
+        is_causal: Name of the flag that hides the future; None if there is none.
+        context: Name of the argument for the sequence attended to; None if there is none.
+        arguments: "x" for `module(x)`, "query, key, value" for three leading arguments.
+        batch_first: False if the module wants (length, batch, size).
+        keywords: Arguments for every call.
+        output: Takes the output out of what the module returns; the first of a tuple by default.
+        step: `step(module, x, cache)` returns (output, cache): the next few positions, given what
+            came before. `cache` is None at the start.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs.testing import Adapter, check_module
+
+        theirs = torch.nn.MultiheadAttention(64, 4)  # (length, batch, size); True blocks
+        adapter = Adapter(
+            arguments="query, key, value",
+            mask_true="blocks",
+            batch_first=False,
+            is_causal=None,
+            keywords={"need_weights": False},
+        )
+        print(check_module(theirs, embed_dim=64, adapter=adapter).passed)
+        #> True
+        ```
+    """
+
+    attn_mask: str | None = "attn_mask"
+    mask_true: Literal["attends", "blocks", "added"] = "attends"
+    mask_axes: int | None = None
+    is_causal: str | None = "is_causal"
+    context: str | None = "context"
+    arguments: Literal["x", "query, key, value"] = "x"
+    batch_first: bool = True
+    keywords: Mapping[str, object] = field(default_factory=dict)
+    output: Callable[[Any], Tensor] = first
+    step: Callable[[nn.Module, Tensor, Any], tuple[Tensor, Any]] | None = None
+
+    def needs_context(self, module: nn.Module) -> bool:
+        """Whether the module cannot be called on `x` alone."""
+        if self.context is None or self.arguments != "x":
+            return False
+        parameter = inspect.signature(module.forward).parameters.get(self.context)
+        return parameter is not None and parameter.default is inspect.Parameter.empty
+
+    @property
+    def takes_mask(self) -> bool:
+        """Whether a mask can be passed."""
+        return self.attn_mask is not None
+
+    @property
+    def takes_causal(self) -> bool:
+        """Whether the module can be told to hide the future."""
+        return self.is_causal is not None
+
+    @property
+    def takes_context(self) -> bool:
+        """Whether the module can attend to another sequence."""
+        return self.context is not None or self.arguments == "query, key, value"
+
+    def __call__(
+        self,
+        module: nn.Module,
+        x: Tensor,
+        *,
+        attn_mask: Tensor | None = None,
+        is_causal: bool = False,
+        context: Tensor | None = None,
+    ) -> Tensor:
+        """Call the module, and return (batch, n, size)."""
+        keywords = dict(self.keywords)
+        if attn_mask is not None and self.attn_mask is not None:
+            keywords[self.attn_mask] = self.translate(attn_mask, x)
+        if is_causal and self.is_causal is not None:
+            keywords[self.is_causal] = True
+        sequences = [x if self.batch_first else x.transpose(0, 1)]
+        if context is not None and not self.batch_first:
+            context = context.transpose(0, 1)
+        if self.arguments == "query, key, value":
+            sequences += [sequences[0] if context is None else context] * 2
+        elif context is not None and self.context is not None:
+            keywords[self.context] = context
+        output = self.output(module(*sequences, **keywords))
+        return output if self.batch_first else output.transpose(0, 1)
+
+    def translate(self, mask: Tensor, x: Tensor) -> Tensor:
+        """Return a boolean mask (n, m), True where a query may attend, as the module wants it."""
+        if self.mask_true == "blocks":
+            mask = ~mask
+        if self.mask_true == "added":
+            mask = torch.zeros_like(mask, dtype=x.dtype).masked_fill(~mask, float("-inf"))
+        batch = x.size(0)
+        if self.mask_axes == 1:
+            return mask[0].expand(batch, -1)
+        if self.mask_axes == 3:
+            return mask.expand(batch, *mask.shape)
+        if self.mask_axes == 4:
+            return mask.expand(batch, 1, *mask.shape)
+        return mask
+
+
+class FunctionAdapter(Adapter):
+    """A function that calls the module, as an adapter."""
+
+    def __init__(self, function: Callable[..., Tensor]) -> None:
+        names = set(inspect.signature(function).parameters)
+        super().__init__(
+            attn_mask="attn_mask" if "attn_mask" in names else None,
+            is_causal="is_causal" if "is_causal" in names else None,
+            context="context" if "context" in names else None,
+            mask_axes=2,
+        )
+        object.__setattr__(self, "function", function)
+
+    def needs_context(self, module: nn.Module) -> bool:
+        """Whether the function cannot be called on `x` alone."""
+        parameter = inspect.signature(self.function).parameters.get("context")  # type: ignore[attr-defined]
+        return parameter is not None and parameter.default is inspect.Parameter.empty
+
+    def __call__(self, module: nn.Module, x: Tensor, **options: Any) -> Tensor:
+        """Call the function with the options it has."""
+        known = {name: options[name] for name in options if getattr(self, name) is not None}
+        function: Callable[..., Tensor] = self.function  # type: ignore[attr-defined]
+        return function(module, x, **known)
+
+
+def adapter_for(module: nn.Module) -> Adapter:
+    """Guess from the names of the arguments of `forward`."""
+    if isinstance(module, nn.MultiheadAttention):
+        return Adapter(
+            arguments="query, key, value",
+            mask_true="blocks",
+            batch_first=module.batch_first,
+            is_causal=None,
+            keywords={"need_weights": False},
+        )
+    names = list(inspect.signature(module.forward).parameters)
+
+    def one_of(choices: tuple[str, ...]) -> str | None:
+        return next((name for name in choices if name in names), None)
+
+    adapter = Adapter(
+        attn_mask=one_of(MASK_NAMES),
+        is_causal=one_of(CAUSAL_NAMES),
+        context=one_of(CONTEXT_NAMES),
+    )
+    if tuple(names[:3]) in TRIPLES:
+        adapter = replace(adapter, arguments="query, key, value")
+    return adapter

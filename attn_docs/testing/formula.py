@@ -1,0 +1,144 @@
+"""Attention by the formula, and by the formula with one thing wrong."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+# The wrong divisors seen in the wild, by the name a finding gives them.
+DIVISORS = (
+    "√head_dim",
+    "√embed_dim",
+    "1",
+    "head_dim",
+    "head_dim^¼",
+    "1/√head_dim",
+    "√num_heads",
+    "√num_kv_heads",
+    "√length",
+    "√input_dim",
+    "embed_dim",
+    "√(head_dim/2)",
+    "√(2·head_dim)",
+)
+
+MASKS = {
+    "right": "keys that are not allowed are removed before the softmax",
+    "none": "the mask is not applied",
+    "inverted": "the mask's polarity is inverted: True removes what it should keep",
+    "transposed": "the mask's axes are swapped: it is read as (key, query)",
+    "inverted and transposed": "the mask's polarity is inverted and its axes are swapped",
+    "queries": "the mask is read on the query axis",
+    "zero": "masked scores become 0, not −∞: a score of 0 still gets a weight",
+    "added": "the boolean mask is added to the scores as 0 and 1",
+    "after": "the mask multiplies the weights after the softmax: rows do not sum to 1",
+    "before": "the mask is applied to the scores before they are scaled, as a factor",
+    "values": "masked keys keep their weight; only rows of the output are zeroed",
+    "no diagonal": "the mask is off by one: a position does not see itself",
+    "one ahead": "the mask is off by one: a position sees the next one",
+}
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """How a module might compute attention from its projections; the defaults are right."""
+
+    num_heads: int
+    num_kv_heads: int
+    split: str = "heads"
+    merge: str = "heads"
+    divisor: str = "√head_dim"
+    axis: str = "keys"
+    groups: str = "interleaved"
+    mask: str = "right"
+
+    def one_thing_wrong(self) -> Iterator["Hypothesis"]:
+        """Yield every hypothesis that differs from this one in one thing."""
+        for divisor in DIVISORS[1:]:
+            yield replace(self, divisor=divisor)
+        for axis in ("queries", "heads"):
+            yield replace(self, axis=axis)
+        if self.num_kv_heads not in (1, self.num_heads):
+            yield replace(self, groups="tiled")
+        if self.num_heads > 1:
+            for split in ("view", "across", "kv view"):
+                yield replace(self, split=split)
+            for merge in ("view", "mean"):
+                yield replace(self, merge=merge)
+            yield replace(self, split="view", merge="view")
+        for mask in MASKS:
+            if mask != "right":
+                yield replace(self, mask=mask)
+
+
+def divisor_value(
+    name: str, hypothesis: Hypothesis, head_dim: int, input_dim: int, length: int
+) -> float:
+    """Return the number that the name of a divisor stands for."""
+    embed_dim = head_dim * hypothesis.num_heads
+    return {
+        "√head_dim": math.sqrt(head_dim),
+        "√embed_dim": math.sqrt(embed_dim),
+        "1": 1.0,
+        "head_dim": float(head_dim),
+        "head_dim^¼": head_dim**0.25,
+        "1/√head_dim": 1 / math.sqrt(head_dim),
+        "√num_heads": math.sqrt(hypothesis.num_heads),
+        "√num_kv_heads": math.sqrt(hypothesis.num_kv_heads),
+        "√length": math.sqrt(length),
+        "√input_dim": math.sqrt(input_dim),
+        "embed_dim": float(embed_dim),
+        "√(head_dim/2)": math.sqrt(head_dim / 2),
+        "√(2·head_dim)": math.sqrt(2 * head_dim),
+    }[name]
+
+
+def attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, divisor: float, how: Hypothesis
+) -> tuple[Tensor, Tensor]:
+    """Return output (…, n, e) and weights (…, n, m) of heads, as `how` says.
+
+    `mask` is boolean (n, m), True where a query may attend. In a row with nothing to attend to
+    the weights are zero.
+    """
+    scores = query @ key.mT
+    if mask is not None and how.mask == "before":
+        scores = scores * mask
+    scores = scores / divisor
+    kept = None if mask is None else _kept(mask, how.mask)
+    if mask is not None and how.mask == "zero":
+        scores = scores * mask
+    if mask is not None and how.mask == "added":
+        scores = scores + mask
+    if kept is not None:
+        scores = scores.masked_fill(~kept, -math.inf)
+    dim = {"keys": -1, "queries": -2, "heads": -3}[how.axis]
+    weights = torch.softmax(scores, dim).nan_to_num(0.0)
+    if mask is not None and how.mask == "after":
+        weights = weights * mask
+    output = weights @ value
+    if mask is not None and how.mask == "values":
+        output = output * mask.any(-1, keepdim=True)
+    return output, weights
+
+
+def _kept(mask: Tensor, how: str) -> Tensor | None:
+    if how == "right":
+        return mask
+    if how == "inverted":
+        return ~mask
+    square = mask.size(0) == mask.size(1)
+    if how == "transposed" and square:
+        return mask.mT
+    if how == "inverted and transposed" and square:
+        return ~mask.mT
+    if how == "queries" and square:
+        return mask.all(0)[:, None].expand_as(mask)
+    if how == "no diagonal":
+        return mask & ~torch.eye(*mask.shape, dtype=torch.bool, device=mask.device)
+    if how == "one ahead":
+        ahead = torch.ones_like(mask).triu(1) & ~torch.ones_like(mask).triu(2)
+        return mask | ahead
+    return None

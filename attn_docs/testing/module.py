@@ -1,0 +1,1076 @@
+"""Check an attention module: its numbers from outside, its structure from its layers."""
+
+import copy
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from attn_docs._checks import check_callable, check_flag, check_number, check_size
+from attn_docs.testing.adapter import Adapter, FunctionAdapter, adapter_for
+from attn_docs.testing.formula import MASKS
+from attn_docs.testing.report import PROPERTIES, Finding, Report
+from attn_docs.testing.structure import LinearLayers, Structure, find, matches, reproduce
+from attn_docs.testing.verdicts import NO_MASK, finding, judge, pattern_evidence, sample_mask, skip
+
+LENGTH = 6
+SEEDS = range(8)
+UNEXPLAINED = "no way of computing that is searched reproduces the output of its layers"
+
+
+def check_module(
+    module: nn.Module,
+    *,
+    embed_dim: int,
+    causal: bool = False,
+    context_dim: int | None = None,
+    num_heads: int | None = None,
+    scale: float | None = None,
+    positions: bool = False,
+    adapter: Adapter | Callable[..., Tensor] | None = None,
+) -> Report:
+    """Check a self- or cross-attention module, whoever wrote it.
+
+    The module is copied, and the copy gets random weights and, where it can, float64: what is
+    judged is the code, not what it learned. Nothing of `attn_docs` needs to be in it.
+
+    Args:
+        module: Called as `module(x)`, or with `attn_mask=`, `is_causal=` and `context=` if its
+            `forward` has them. An `adapter` says what differs.
+        embed_dim: Size of the vectors that come in.
+        causal: Whether the future is hidden: with `is_causal=True` where the module takes it,
+            otherwise by the module itself.
+        context_dim: Size of the vectors attended to; `embed_dim` if None.
+        num_heads: Number of query heads, if the search for it is to be spared.
+        scale: The factor that the scores should have; 1/√head_dim if None.
+        positions: Whether the module adds positions of its own, as rotary ones.
+        adapter: An `Adapter`, or a function that calls the module; guessed from the names of
+            `forward`'s arguments if None.
+
+    Returns:
+        A `Report` with one finding for each of `attn_docs.testing.PROPERTIES`.
+
+    Raises:
+        TypeError: If an argument has the wrong type.
+        ValueError: If a size is out of range, or the module cannot be called on (batch, length,
+            embed_dim), with what it raised.
+
+    Example:
+        ```python
+        from attn_docs import MultiHeadAttention
+        from attn_docs.testing import check_module
+
+        report = check_module(MultiHeadAttention(64, 4), embed_dim=64, causal=True)
+        print(report.passed)
+        #> True
+        ```
+    """
+    if not isinstance(module, nn.Module):
+        raise TypeError(f"module must be a torch.nn.Module; got {type(module).__name__}")
+    check_size("embed_dim", embed_dim)
+    check_flag("causal", causal)
+    check_flag("positions", positions)
+    for name, size in (("context_dim", context_dim), ("num_heads", num_heads)):
+        if size is not None:
+            check_size(name, size)
+    if scale is not None:
+        check_number("scale", scale)
+    if adapter is None:
+        adapter = adapter_for(module)
+    elif not isinstance(adapter, Adapter):
+        check_callable("adapter", adapter)
+        adapter = FunctionAdapter(adapter)
+    device = next((p.device for p in module.parameters()), torch.device("cpu"))
+    devices = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices), torch.enable_grad():
+        probe = Probe(
+            module, adapter, embed_dim, context_dim or embed_dim, causal, positions, device
+        )
+        probe.look_inside(num_heads, scale)
+        findings = [guarded(name, probe) for name in PROPERTIES]
+    return Report(type(module).__name__, findings)
+
+
+class NoDropout(TorchFunctionMode):
+    """Switch off the dropout of every function that drops."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the function with a probability of zero."""
+        kwargs = dict(kwargs or {})
+        if func in (F.dropout, torch.dropout, F.alpha_dropout, F.feature_alpha_dropout):
+            return args[0] if args else kwargs["input"]
+        if func is F.scaled_dot_product_attention:
+            if len(args) > 4:
+                args = (*args[:4], 0.0, *args[5:])
+            else:
+                kwargs["dropout_p"] = 0.0
+        return func(*args, **kwargs)
+
+
+@dataclass
+class Probe:
+    """A copy of the module with random weights, and what the checks share about it."""
+
+    original: nn.Module
+    adapter: Adapter
+    embed_dim: int
+    context_dim: int
+    causal: bool
+    positions: bool
+    device: torch.device
+    scale: float | None = None
+    structure: Structure | None = None
+    mask_findings: dict[str, str] = field(default_factory=dict)
+    random_eval: str = ""
+
+    def __post_init__(self) -> None:
+        """Copy the module, and see that it can be called."""
+        self.module = self.fresh_copy(torch.float64)
+        try:
+            self.call(self.random(1, LENGTH))
+        except Exception:
+            self.module = self.fresh_copy(torch.float32)
+            try:
+                self.call(self.random(1, LENGTH))
+            except Exception as error:
+                shape = (1, LENGTH, self.embed_dim)
+                raise ValueError(
+                    f"module must run on an input of shape {shape}, perhaps through an adapter; "
+                    f"it raised {type(error).__name__}: {error}"
+                ) from error
+        self.adapter = replace_mask_axes(self)
+        self.random_eval = self.randomness()
+
+    def randomness(self) -> str:
+        """Return how evaluation differs from seed to seed; empty if it does not."""
+        x = self.random(1, LENGTH)
+        outputs = []
+        for seed in (0, 1, 2):
+            torch.manual_seed(seed)
+            outputs.append(self.call(x).detach())
+        error = max((outputs[0] - other).abs().max().item() for other in outputs[1:])
+        return f"three seeds in evaluation differ by {error:.1e}" if error > 1e-12 else ""
+
+    def fresh_copy(self, dtype: torch.dtype) -> nn.Module:
+        """Return a copy in evaluation mode whose matrices and biases are random."""
+        generator = torch.Generator().manual_seed(0)
+        module = copy.deepcopy(self.original).to(dtype).eval()
+        with torch.no_grad():
+            for name, parameter in module.named_parameters():
+                if parameter.ndim > 1 or name.endswith("bias"):
+                    width = 1.5 * parameter.size(-1) ** -0.5 if parameter.ndim > 1 else 0.1
+                    values = torch.randn(parameter.shape, generator=generator) * width
+                    parameter.copy_(values)
+                parameter.requires_grad_(True)
+        return module
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision of the copy."""
+        return next((p.dtype for p in self.module.parameters()), torch.float64)
+
+    @property
+    def tolerance(self) -> float:
+        """How far rounding may carry numbers of size one."""
+        return 1e-7 if self.dtype == torch.float64 else 1e-3
+
+    def random(self, batch: int, length: int, size: int | None = None, seed: int = 0) -> Tensor:
+        """Return a random input, the same for the same arguments."""
+        generator = torch.Generator().manual_seed(100 * length + seed)
+        x = torch.randn(batch, length, size or self.embed_dim, generator=generator)
+        return x.to(self.device, self.dtype)
+
+    def call(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        context: Tensor | None = None,
+        *,
+        causal: bool | None = None,
+        raw: bool = False,
+    ) -> Tensor:
+        """Call the module; causal as the check was told, unless told otherwise."""
+        causal = self.causal if causal is None else causal
+        options: dict[str, Any] = {}
+        if mask is not None:
+            options["attn_mask"] = mask
+        if causal and self.adapter.takes_causal:
+            options["is_causal"] = True
+        if context is None and self.adapter.needs_context(self.original):
+            context = self.own_context(x)
+        if context is not None:
+            options["context"] = context
+        # what evaluation should not drop is not dropped, so that the other checks can go on
+        quiet = bool(self.random_eval) and not self.module.training
+        with NoDropout() if quiet else nullcontext():
+            # a clone: what the module writes into its argument is judged apart
+            return self.adapter(self.module, x if raw else x.clone(), **options)
+
+    def own_context(self, x: Tensor) -> Tensor:
+        """Return a context whose word j depends on word j of `x` alone."""
+        if self.context_dim == self.embed_dim:
+            return x
+        return x @ self.random(1, self.embed_dim, self.context_dim, seed=5)[0].to(x) / 8
+
+    def influence(
+        self, x: Tensor, mask: Tensor | None = None, *, of: Tensor | None = None, **options: Any
+    ) -> Tensor:
+        """Return (n, m): how strongly output i depends on input j, by gradient."""
+        x = x.clone().requires_grad_()
+        source = x if of is None else of.clone().requires_grad_()
+        context = None if of is None else source
+        output = self.call(x, mask, context, **options)
+        rows = []
+        for i in range(output.size(1)):
+            direction = torch.linspace(0.5, 1.5, output.size(-1)).to(output)
+            value = (output[:, i] * direction).sum()
+            (gradient,) = torch.autograd.grad(
+                value, source, retain_graph=True, allow_unused=True, materialize_grads=True
+            )
+            rows.append(gradient.abs().sum((0, 2)))
+        return torch.stack(rows)
+
+    @property
+    def built_in_causal(self) -> bool:
+        """Whether the module hides the future by itself."""
+        return self.causal and not self.adapter.takes_causal
+
+    def causal_mask(self, length: int) -> Tensor:
+        """Return the lower triangle."""
+        return torch.ones(length, length, dtype=torch.bool, device=self.device).tril()
+
+    def look_inside(self, num_heads: int | None, scale: float | None) -> None:
+        """Search for the way of computing that reproduces the output of this module."""
+        self.scale = scale
+        x = self.random(1, LENGTH)
+        layers, output = self.layers_and_output(x, causal=self.built_in_causal)
+        mask = self.causal_mask(LENGTH) if self.built_in_causal else None
+        self.structure = self.find(layers, output, x, mask, num_heads)
+
+    def find(
+        self,
+        layers: list[Any],
+        output: Tensor,
+        x: Tensor,
+        mask: Tensor | None,
+        num_heads: int | None,
+    ) -> Structure | None:
+        """Search for the structure, given what the layers did with `x`."""
+        context = self.own_context(x)[0]
+        return find(layers, output, x[0], context, mask, num_heads, self.scale)
+
+    def inner_output(self, layers: list[Any], output: Tensor, x: Tensor) -> Tensor:
+        """Return what went into the output projection, or the output if there is none."""
+        inputs = (x[0], self.own_context(x)[0])
+        inner = [a.input for a in layers if not any(matches(a.input, b) for b in inputs)]
+        return inner[0] if inner else output
+
+    def layers_and_output(self, x: Tensor, **options: Any) -> tuple[list[Any], Tensor]:
+        """Return what the module's linear layers took and gave, and the output."""
+        with LinearLayers(self.module) as recorder:
+            output = self.call(x, **options)
+        return recorder.layers, output.detach()[0]
+
+
+def replace_mask_axes(probe: Probe) -> Adapter:
+    """Return the adapter with the first number of mask axes that the module takes."""
+    adapter = probe.adapter
+    if not adapter.takes_mask or adapter.mask_axes is not None:
+        return adapter
+    mask = torch.ones(LENGTH, LENGTH, dtype=torch.bool, device=probe.device)
+    for axes in (2, 3, 4, 1):
+        probe.adapter = replace(adapter, mask_axes=axes)
+        try:
+            if probe.call(probe.random(1, LENGTH), mask).shape[:2] == (1, LENGTH):
+                return probe.adapter
+        except Exception:
+            continue
+    return replace(adapter, attn_mask=None)
+
+
+def oracle(probe: Probe) -> Finding:
+    """The output is the formula's."""
+    found = probe.structure
+    if found is None:
+        return skip("oracle", UNEXPLAINED)
+    heads = f"{found.how.num_heads} heads of {found.head_dim}"
+    if found.how.num_kv_heads != found.how.num_heads:
+        heads += f", {found.how.num_kv_heads} key and value heads"
+    wrong = wrongs(found, probe)
+    return judge("oracle", not wrong, f"reproduced with {heads}", "; ".join(wrong.values()))
+
+
+def wrongs(found: Structure, probe: Probe) -> dict[str, str]:
+    """Return what is wrong with the structure that was found, by property."""
+    how, wrong = found.how, {}
+    if how.divisor != "√head_dim":
+        root = found.head_dim**0.5
+        wrong["scale"] = (
+            f"scaled by {how.divisor} = {found.divisor:.4g}, expected √head_dim = {root:.4g}"
+        )
+    if how.axis != "keys":
+        wrong["weights"] = f"the softmax runs over the {how.axis}, expected the keys"
+    if how.split == "across":
+        wrong["head layout"] = (
+            "the heads of one position attend to each other: transpose heads and length first"
+        )
+    elif how.split in ("view", "kv view") or how.merge == "view":
+        what = "split" if how.split != "heads" else "merged"
+        wrong["head layout"] = (
+            f"heads are {what} by view alone, without a transpose: scrambled heads mix positions"
+        )
+    elif how.merge == "mean":
+        wrong["head layout"] = "heads are averaged, not put side by side"
+    if how.groups == "tiled":
+        wrong["group order"] = (
+            "key and value heads are repeated as a whole (repeat: K1 K2 K1 K2), "
+            "expected each in a row (repeat_interleave: K1 K1 K2 K2)"
+        )
+    if how.mask != "right":
+        wrong["causality"] = f"the built-in causal mask: {MASKS[how.mask]}"
+    wrong.update(wrong_sources(found))
+    return wrong
+
+
+def wrong_sources(found: Structure) -> dict[str, str]:
+    """Return what is wrong with the projections that the structure uses."""
+    query, key, value = found.sources.names
+    if value == key:
+        return {"value projection": f"the value is computed with the key projection, {key}"}
+    if value == query:
+        return {"value projection": f"the value is computed with the query projection, {query}"}
+    if value.startswith("the "):
+        return {"value projection": f"the value is {value}: no value projection is used"}
+    if query == key:
+        return {"projections": f"query and key come from one projection, {key}"}
+    for role, name in (("query", query), ("key", key)):
+        if name.startswith("the "):
+            return {"projections": f"the {role} is {name}: no {role} projection is used"}
+    return {}
+
+
+def from_structure(name: str, good: str) -> Callable[[Probe], Finding]:
+    """Return the check of a property that the structure alone decides."""
+
+    def check(probe: Probe) -> Finding:
+        found = probe.structure
+        if found is None:
+            return skip(name, UNEXPLAINED)
+        how = found.how
+        if name == "group order" and how.num_kv_heads in (1, how.num_heads):
+            return skip(name, "no groups: as many key heads as query heads, or one")
+        if name == "head layout" and how.num_heads == 1:
+            return skip(name, "one head")
+        cause = wrongs(found, probe).get(name, "")
+        evidence = good.format(
+            divisor=f"{found.divisor:.4g}",
+            heads=how.num_heads,
+            groups=how.num_kv_heads,
+            value=found.sources.names[2],
+        )
+        return judge(name, not cause, cause or evidence, cause)
+
+    return check
+
+
+def weights(probe: Probe) -> Finding:
+    """The weights, read back from the output, sum to one over the keys."""
+    found = probe.structure
+    if found is None:
+        return skip("weights", UNEXPLAINED)
+    cause = wrongs(found, probe).get("weights", "")
+    if cause:
+        return finding("weights", "fail", cause, cause)
+    read = read_weights(probe)
+    if read is None:
+        return skip("weights", "the weights cannot be read back from the output")
+    sums, least = read.sum(-1), read.min().item()
+    off = (sums - 1).abs().max().item()
+    return judge(
+        "weights",
+        off < 1e-5 and least > -1e-5,
+        f"rows sum to 1 within {off:.1e}, the smallest weight is {least:.1e}",
+        "the weights are no distribution over the keys",
+    )
+
+
+def read_weights(probe: Probe, *, training: bool = False, seed: int = 0) -> Tensor | None:
+    """Solve output = weights · values for the weights, (heads, n, n)."""
+    found = probe.structure
+    if found is None or found.tiny < 2 or found.how.split == "across" or found.how.merge == "mean":
+        return None
+    length = min(found.tiny, LENGTH)
+    x = probe.random(1, length)
+    probe.module.train(training)
+    torch.manual_seed(seed)
+    layers, output = probe.layers_and_output(x, causal=probe.built_in_causal)
+    probe.module.eval()
+    quiet, quiet_output = probe.layers_and_output(x, causal=probe.built_in_causal)
+    mask = probe.causal_mask(length) if probe.built_in_causal else None
+    how = found.how
+    again = probe.find(quiet, quiet_output, x, mask, how.num_heads)
+    if again is None or again.sources.names != found.sources.names:
+        return None
+    target = probe.inner_output(layers, output, x)
+    values = again.sources.tensors[2]
+    split = (length, how.num_kv_heads, -1)
+    if how.split == "minor" or how.merge == "view":
+        return None
+    v = values.view(*split).transpose(0, 1)
+    group = how.num_heads // how.num_kv_heads
+    v = v.repeat_interleave(group, 0) if how.groups == "interleaved" else v.repeat(group, 1, 1)
+    if how.split in ("view", "kv view"):
+        return None
+    y = target.view(length, how.num_heads, -1).transpose(0, 1)
+    return torch.linalg.lstsq(v.mT, y.mT).solution.mT
+
+
+def projections(probe: Probe) -> Finding:
+    """Each weight of each matrix reaches the output."""
+    name = "projections"
+    found = probe.structure
+    cause = wrongs(found, probe).get(name, "") if found is not None else ""
+    if cause:
+        return finding(name, "fail", cause, cause)
+    matrices = [(n, p) for n, p in probe.module.named_parameters() if p.ndim > 1]
+    if not matrices:
+        return skip(name, "the module has no matrix to learn")
+    output = probe.call(probe.random(2, LENGTH))
+    gradients = torch.autograd.grad(
+        (output * probe.random(2, LENGTH, output.size(-1), seed=7)).sum(),
+        [p for _, p in matrices],
+        allow_unused=True,
+    )
+    unused = [
+        n for (n, _), g in zip(matrices, gradients, strict=True) if g is None or not g.abs().sum()
+    ]
+    partly = [
+        f"{n} ({int((g.abs().sum(1) == 0).sum())} of {len(g)} rows)"
+        for (n, _), g in zip(matrices, gradients, strict=True)
+        if g is not None and g.ndim == 2 and g.abs().sum() and (g.abs().sum(1) == 0).any()
+    ]
+    cause = f"never used: {', '.join(unused + partly)}"
+    if found is not None and "value projection" in wrongs(found, probe):
+        cause += "; " + wrongs(found, probe)["value projection"]
+    good = not unused and not partly
+    evidence = "every row of every matrix has a gradient" if good else cause
+    return judge(name, good, evidence, cause)
+
+
+def mask_behaviour(probe: Probe, *, training: bool) -> tuple[str, str]:
+    """Return what the module does with a mask, a key of MASKS or "unknown", and the evidence."""
+    length = LENGTH
+    x = probe.random(1, length)
+    mask = sample_mask(length, probe.device, columns=probe.adapter.mask_axes == 1)
+    built_in = probe.causal_mask(length) if probe.built_in_causal else None
+    probe.module.train(training)
+    try:
+        seen = torch.zeros(length, length, dtype=torch.bool, device=probe.device)
+        strength = torch.zeros(length, length, dtype=probe.dtype, device=probe.device)
+        for seed in SEEDS if training else (0,):
+            torch.manual_seed(seed)
+            gradient = probe.influence(x, mask, causal=probe.built_in_causal)
+            strength = torch.maximum(strength, gradient.nan_to_num(0.0))
+            seen |= gradient > 1e-9 * gradient.nan_to_num(0.0).max().clamp(min=1e-30)
+        torch.manual_seed(0)
+        masked = probe.call(x, mask, causal=probe.built_in_causal).detach()
+        torch.manual_seed(0)
+        plain = probe.call(x, causal=probe.built_in_causal).detach()
+    finally:
+        probe.module.eval()
+    if matches(masked, plain):
+        return "none", "the output with a mask is the output without"
+    off = ~torch.eye(length, dtype=torch.bool, device=probe.device)
+    rows = ~masked[0].isnan().any(-1)
+    patterns = {
+        "right": mask,
+        "inverted": ~mask,
+        "transposed": mask.mT,
+        "inverted and transposed": ~mask.mT,
+    }
+    for name, pattern in patterns.items():
+        wanted = pattern if built_in is None else pattern & built_in
+        if rows.any() and torch.equal((seen & off)[rows], (wanted & off)[rows]):
+            return name, pattern_evidence(seen, mask if built_in is None else mask & built_in)
+    if not training:
+        named = soft_mask(probe, x, mask)
+        if named:
+            return named, MASKS[named]
+    leaks = (seen & ~mask & off).nonzero()
+    if len(leaks):
+        i, j = leaks[0].tolist()
+        return "unknown", (
+            f"query {i} depends on key {j}, which the mask forbids: gradient {strength[i, j]:.2e}"
+        )
+    i, j = ((mask & off & ~seen).nonzero()[0]).tolist()
+    return "unknown", f"query {i} does not depend on key {j}, which the mask allows"
+
+
+def soft_mask(probe: Probe, x: Tensor, mask: Tensor) -> str:
+    """Return the way of masking in MASKS that reproduces the masked output."""
+    found = probe.structure
+    if found is None or wrongs(found, probe):
+        return ""
+    if probe.built_in_causal:
+        return ""
+    layers: list[Any]
+    with LinearLayers(probe.module) as recorder:
+        output = probe.call(x, mask, causal=False)
+    layers = recorder.layers
+    plain, plain_output = probe.layers_and_output(x, causal=False)
+    structure = probe.find(plain, plain_output, x, None, found.how.num_heads)
+    if structure is None:
+        return ""
+    target = probe.inner_output(layers, output.detach()[0], x)
+    for name in MASKS:
+        how = replace(structure.how, mask=name)
+        made = reproduce(structure.sources, how, mask, x.size(-1), probe.scale)
+        if made is not None and matches(made[0], target):
+            return name
+    return ""
+
+
+def mask_check(name: str, bad: tuple[str, ...]) -> Callable[[Probe], Finding]:
+    """Return the check that fails on some ways of treating a mask."""
+
+    def check(probe: Probe) -> Finding:
+        if not probe.adapter.takes_mask:
+            return skip(name, NO_MASK)
+        evidences = []
+        for mode in ("evaluation", "training"):
+            if mode not in probe.mask_findings:
+                try:
+                    kind, evidence = mask_behaviour(probe, training=mode == "training")
+                except (RuntimeError, TypeError, ValueError) as error:
+                    kind, evidence = "raised", f"a boolean mask raised: {error}"
+                probe.mask_findings[mode] = kind
+                probe.mask_findings[f"{mode} evidence"] = evidence
+            kind, evidence = probe.mask_findings[mode], probe.mask_findings[f"{mode} evidence"]
+            if kind == "raised":
+                return skip(name, evidence)
+            if kind in ("unknown", "transposed") and (root := root_cause(probe)):
+                return skip(name, f"{root}; mend that first")
+            if kind in bad:
+                cause = MASKS.get(
+                    kind, "masked keys still get a weight: fill too small or too late"
+                )
+                if kind == "none":
+                    cause = "the mask is accepted and ignored"
+                return finding(name, "fail", f"in {mode}: {evidence}", f"{cause} (in {mode})")
+            if kind not in ("right",):
+                return skip(name, f"in {mode}: {evidence}; another mask property fails")
+            evidences.append(evidence)
+        return finding(name, "pass", evidences[0])
+
+    return check
+
+
+def mask_fault(probe: Probe) -> str:
+    """Return the fault that the mask checks have found, for checks that build on masks."""
+    for mode in ("evaluation", "training"):
+        kind = probe.mask_findings.get(mode, "right")
+        if kind not in ("right", "raised"):
+            return MASKS.get(kind, "masked keys still get a weight")
+    return ""
+
+
+def root_cause(probe: Probe) -> str:
+    """Return what is wrong inside that makes checks of masks meaningless; empty if nothing."""
+    if probe.structure is None:
+        return ""
+    wrong = wrongs(probe.structure, probe)
+    return next((wrong[n] for n in ("head layout", "weights", "scale") if n in wrong), "")
+
+
+def causality(probe: Probe) -> Finding:
+    """No gradient flows back from a position to a later one."""
+    name = "causality"
+    if not probe.causal and not probe.adapter.takes_causal:
+        return skip(name, "not said to be causal")
+    for training in (False, True):
+        mode = "training" if training else "evaluation"
+        for length in (2, 3, LENGTH):
+            seen = causal_influence(probe, length, training=training)
+            future, past = seen.triu(1), seen.tril(-1)
+            if (future > 1e-9 * seen.max()).any():
+                i, j = (future == future.max()).nonzero()[0].tolist()
+                evidence = (
+                    f"in {mode}, length {length}: position {i} depends on the later position {j}, "
+                    f"gradient {future[i, j]:.2e}"
+                )
+                whole = causal_influence(probe, LENGTH, training=training)
+                cause = root_cause(probe) or causal_cause(probe, whole, mode)
+                return finding(name, "fail", evidence, cause)
+            if length > 2 and not (past > 1e-9 * seen.max()).any():
+                evidence = f"in {mode}, length {length}: no position depends on an earlier one"
+                cause = root_cause(probe) or "the causal mask removes the past as well"
+                return finding(name, "fail", evidence, cause)
+    return finding(name, "pass", f"no gradient from the future at lengths 2, 3 and {LENGTH}")
+
+
+def causal_influence(probe: Probe, length: int, *, training: bool) -> Tensor:
+    """Return how strongly output i depends on input j, with what dropout hides uncovered."""
+    x = probe.random(1, length)
+    seen = torch.zeros(length, length, dtype=probe.dtype, device=probe.device)
+    probe.module.train(training)
+    for seed in SEEDS if training else (0,):
+        torch.manual_seed(seed)
+        seen = torch.maximum(seen, probe.influence(x, causal=True).nan_to_num(0.0))
+    probe.module.eval()
+    return seen
+
+
+def causal_cause(probe: Probe, seen: Tensor, mode: str) -> str:
+    """Name the pattern of a leak."""
+    off = ~torch.eye(len(seen), dtype=torch.bool, device=seen.device)
+    strong = (seen > 1e-9 * seen.max()) & off
+    ones = torch.ones_like(strong)
+    if torch.equal(strong, ones.triu(1)):
+        return f"the causal mask is inverted: it keeps the future and removes the past (in {mode})"
+    if torch.equal(strong, off & ones.tril(1)):
+        return f"the causal mask is off by one: a position sees the next one (in {mode})"
+    kind = probe.mask_findings.get(mode, "right")
+    if kind not in ("right", "raised", "none", "unknown"):
+        return f"as with attn_mask, {MASKS[kind]} (in {mode})"
+    if kind == "unknown":
+        return f"masked keys still get a weight: fill too small or too late (in {mode})"
+    return f"the causal mask is not applied (in {mode})"
+
+
+def prefix(probe: Probe) -> Finding:
+    """The first positions come out the same when the later ones are cut off."""
+    name = "prefix"
+    if not probe.causal and not probe.adapter.takes_causal:
+        return skip(name, "not said to be causal")
+    x = probe.random(1, LENGTH)
+    whole = probe.call(x, causal=True).detach()
+    for length in range(1, LENGTH):
+        part = probe.call(x[:, :length], causal=True).detach()
+        error = (whole[:, :length] - part).abs().max().item()
+        if not error <= probe.tolerance:
+            return finding(
+                name,
+                "fail",
+                f"the first {length} of {LENGTH} positions differ by {error:.2e} when run alone",
+                "later positions change earlier ones: see causality"
+                if causality(probe).verdict == "fail"
+                else root_cause(probe) or "what a position gets depends on how many come after it",
+            )
+    return finding(name, "pass", f"every beginning of {LENGTH} positions is the same run alone")
+
+
+def padding(probe: Probe) -> Finding:
+    """Large numbers in masked slots, left or right, change nothing."""
+    name = "padding"
+    if not probe.adapter.takes_mask or mask_fault(probe):
+        return skip(name, mask_fault(probe) or NO_MASK)
+    if "raised" in probe.mask_findings.values():
+        return skip(name, "the module takes no boolean mask")
+    real, pad = 4, 3
+    x = probe.random(1, real)
+    alone = probe.call(x).detach()
+    noise = 1e4 * probe.random(1, pad, seed=3).sign()
+    worst = 0.0
+    for side in ("right", "left"):
+        if side == "left" and probe.positions:
+            continue
+        parts = [x, noise] if side == "right" else [noise, x]
+        mask = torch.ones(real + pad, real + pad, dtype=torch.bool, device=probe.device)
+        slots = slice(0, real) if side == "right" else slice(pad, None)
+        padded = slice(real, None) if side == "right" else slice(0, pad)
+        mask[:, padded] = False
+        output = probe.call(torch.cat(parts, 1), mask).detach()[:, slots]
+        error = (output - alone).abs().max().item()
+        if not error <= 100 * probe.tolerance:
+            return finding(
+                name,
+                "fail",
+                f"{pad} slots of ±1e4 on the {side} change the output by {error:.2e}",
+                "masked keys still get a weight: the fill value is too small, or the mask comes "
+                "too late",
+            )
+        worst = max(worst, error)
+    return finding(name, "pass", f"slots of ±1e4, left and right, change it by {worst:.1e}")
+
+
+def empty_rows(probe: Probe) -> Finding:
+    """A query that may attend to nothing gives finite numbers and gradients."""
+    name = "empty rows"
+    if not probe.adapter.takes_mask or mask_fault(probe):
+        return skip(name, mask_fault(probe) or NO_MASK)
+    if "raised" in probe.mask_findings.values():
+        return skip(name, "the module takes no boolean mask")
+    x = probe.random(1, LENGTH).requires_grad_()
+    mask = torch.ones(LENGTH, LENGTH, dtype=torch.bool, device=probe.device)
+    if probe.adapter.mask_axes == 1:
+        mask[:] = False
+    else:
+        mask[2] = False
+    output = probe.call(x, mask)
+    parameters = [p for p in probe.module.parameters() if p.requires_grad]
+    gradients = torch.autograd.grad(
+        output.sum(), [x, *parameters], allow_unused=True, materialize_grads=True
+    )
+    forward = int((~output.isfinite()).sum())
+    backward = sum(int((~g.isfinite()).sum()) for g in gradients)
+    return judge(
+        name,
+        not forward and not backward,
+        f"{forward} outputs and {backward} gradients are not finite",
+        "softmax of a row of −∞ is NaN: set such rows aside before the softmax",
+    )
+
+
+def packing(probe: Probe) -> Finding:
+    """Two documents in one row, kept apart by a mask, come out as alone."""
+    name = "packing"
+    if not probe.adapter.takes_mask or mask_fault(probe):
+        return skip(name, mask_fault(probe) or NO_MASK)
+    if probe.adapter.mask_axes == 1 or "raised" in probe.mask_findings.values():
+        return skip(name, "the module takes no mask of queries and keys")
+    if probe.positions:
+        return skip(name, "the module adds positions of its own")
+    first, second = probe.random(1, 3), probe.random(1, 4)
+    mask = torch.block_diag(torch.ones(3, 3), torch.ones(4, 4)).bool().to(probe.device)
+    together = probe.call(torch.cat([first, second], 1), mask).detach()
+    alone = torch.cat([probe.call(first), probe.call(second)], 1).detach()
+    error = (together - alone).abs().max().item()
+    return judge(
+        name,
+        error <= probe.tolerance,
+        f"documents of 3 and 4 in one row differ by {error:.1e} from each alone",
+        "documents in one row see each other, or their place in the row matters",
+    )
+
+
+def batch(probe: Probe) -> Finding:
+    """No sample depends on another sample of its batch."""
+    x = probe.random(3, LENGTH).requires_grad_()
+    output = probe.call(x)
+    (gradient,) = torch.autograd.grad(output[1].sum(), x)
+    leak = gradient[[0, 2]].abs().max().item()
+    together = output.detach()
+    alone = torch.cat([probe.call(x.detach()[i : i + 1]) for i in range(3)]).detach()
+    error = (together - alone).abs().max().item()
+    return judge(
+        "batch",
+        leak <= 1e-12 and error <= probe.tolerance,
+        f"gradient from another sample {leak:.1e}; alone and in a batch differ by {error:.1e}",
+        "samples are mixed: batch and length axes are swapped, or a view crosses them",
+    )
+
+
+def permutation(probe: Probe) -> Finding:
+    """A shuffled input gives the shuffled output, if nothing says where a word stands."""
+    name = "permutation"
+    if probe.causal and not probe.adapter.takes_causal:
+        return skip(name, "the module is causal by itself")
+    if probe.positions:
+        return skip(name, "the module adds positions of its own")
+    x = probe.random(1, LENGTH)
+    order = torch.tensor([3, 0, 5, 1, 4, 2], device=probe.device)
+    output = probe.call(x, causal=False).detach()
+    shuffled = probe.call(x[:, order], causal=False).detach()
+    error = (shuffled - output[:, order]).abs().max().item()
+    if error <= probe.tolerance:
+        return finding(name, "pass", f"shuffled input, shuffled output, within {error:.1e}")
+    if probe.structure is not None and (cause := wrongs(probe.structure, probe).get("head layout")):
+        return finding(name, "fail", f"a shuffled input differs by {error:.2e}", cause)
+    if probe.influence(x, causal=False).triu(1).max() == 0:
+        return skip(name, "the module hides the future by itself: pass causal=True")
+    same = probe.call(x[:, :1].expand(-1, LENGTH, -1), causal=False).detach()
+    spread = (same - same[:, :1]).abs().max().item()
+    if spread <= probe.tolerance:
+        return skip(name, "the order matters, though equal words come out equal: positions")
+    return finding(
+        name,
+        "fail",
+        f"{LENGTH} equal words come out different, by {spread:.2e}",
+        "heads are cut or joined so that positions mix (scrambled heads); if the module adds "
+        "positions to its input, pass positions=True",
+    )
+
+
+def cross_attention(probe: Probe) -> Finding:
+    """Output i depends on word i of `x` and on the context, of any length."""
+    name = "cross-attention"
+    if not probe.adapter.takes_context:
+        return skip(name, "the module takes no context")
+    x, context = probe.random(1, 4), probe.random(1, 7, probe.context_dim)
+    try:
+        output = probe.call(x, None, context, causal=False)
+    except Exception as error:
+        return finding(
+            name,
+            "fail",
+            f"4 queries and 7 keys raised {type(error).__name__}: {error}",
+            "the length of the queries is used for the keys",
+        )
+    if output.shape[:2] != (1, 4):
+        return finding(
+            name,
+            "fail",
+            f"4 queries and 7 keys gave shape {tuple(output.shape)}",
+            "queries are made from the context",
+        )
+    x = x.requires_grad_()
+    output = probe.call(x, None, context, causal=False)
+    (own,) = torch.autograd.grad(output[0, 1].sum(), x, allow_unused=True, materialize_grads=True)
+    others = own[0, [0, 2, 3]].abs().max().item()
+    from_context = probe.influence(x.detach(), of=context, causal=False)
+    if others > 1e-9 * own.abs().max().item() and others > 0:
+        return finding(
+            name,
+            "fail",
+            f"output 1 depends on other words of x: gradient {others:.2e}",
+            "keys or values are made from x, not from the context",
+        )
+    missing = (from_context <= 1e-12).nonzero()
+    if len(missing):
+        i, j = missing[0].tolist()
+        return finding(
+            name,
+            "fail",
+            f"output {i} does not depend on word {j} of the context",
+            "part of the context is cut off or masked",
+        )
+    if not own[0, 1].abs().max() > 0:
+        return finding(
+            name, "fail", "the output does not depend on x", "queries are not made from x"
+        )
+    return finding(name, "pass", "4 queries, 7 keys: each output sees its own word and all keys")
+
+
+def dropout(probe: Probe) -> Finding:
+    """In training, weights are dropped and the rest grow to keep the mean."""
+    name = "dropout"
+    x = probe.random(1, LENGTH)
+    outputs = []
+    probe.module.train()
+    for seed in (0, 1):
+        torch.manual_seed(seed)
+        outputs.append(probe.call(x).detach())
+    probe.module.eval()
+    if matches(outputs[0], outputs[1]):
+        return skip(name, "training is as deterministic as evaluation: no dropout")
+    quiet = read_weights(probe)
+    if quiet is None:
+        return skip(name, "the weights cannot be read back from the output")
+    ratios, kept_sums = [], []
+    for seed in SEEDS:
+        weights = read_weights(probe, training=True, seed=seed)
+        if weights is None:
+            return skip(name, "the weights cannot be read back in training")
+        allowed = quiet > 1e-6
+        ratios.append((weights / quiet)[allowed])
+        kept_sums.append(weights.sum(-1).flatten())
+    ratio, sums = torch.cat(ratios), torch.cat(kept_sums)
+    dropped = ratio.abs() < 1e-4
+    kept = ratio[~dropped]
+    if not dropped.any() and matches(ratio, torch.ones_like(ratio)):
+        return skip(name, "dropout is after the output projection, none is on the weights")
+    factor = kept.median().item()
+    same = bool(((kept - factor).abs() < 1e-3).all())
+    if dropped.any() and same and factor > 1 + 1e-3:
+        return finding(
+            name, "pass", f"weights are dropped, those kept grow by {factor:.4g} = 1/(1 − p)"
+        )
+    if dropped.any() and same:
+        return finding(
+            name,
+            "fail",
+            f"weights are dropped, those kept stay {factor:.4g} times what they were",
+            "the kept weights are not divided by 1 − p",
+        )
+    if bool(((sums - 1).abs() < 1e-3).all()):
+        return finding(
+            name,
+            "fail",
+            f"rows still sum to 1 in training, with weights changed by {ratio.min():.3g} to "
+            f"{ratio.max():.3g} times",
+            "dropout is applied to the scores, before the softmax; it belongs on the weights",
+        )
+    return finding(
+        name,
+        "fail",
+        f"weights in training are {ratio.min():.3g} to {ratio.max():.3g} times those of evaluation",
+        "dropout is not on the weights after the softmax",
+    )
+
+
+def dropout_off_in_eval(probe: Probe) -> Finding:
+    """Calls in evaluation give the same, whatever the seed."""
+    return judge(
+        "dropout off in eval",
+        not probe.random_eval,
+        probe.random_eval or "three seeds in evaluation give the same",
+        "dropout is applied in evaluation: pass dropout_p only when self.training",
+    )
+
+
+def cache(probe: Probe) -> Finding:
+    """Decoding with a cache gives what the whole sequence gives."""
+    name = "cache"
+    step = probe.adapter.step
+    if step is None:
+        return skip(name, "the adapter has no step(module, x, cache)")
+    x = probe.random(2, LENGTH)
+    whole = probe.call(x, causal=True).detach()
+    worst = 0.0
+    for sizes in ((LENGTH,), (1,) * LENGTH, (3, 1, 1, 1), (2, 3, 1)):
+        held, outputs, start = None, [], 0
+        for size in sizes:
+            output, held = step(probe.module, x[:, start : start + size], held)
+            outputs.append(output.detach())
+            start += size
+        error = (torch.cat(outputs, 1) - whole).abs()
+        if not error.max() <= probe.tolerance:
+            position = int((error.amax((0, 2)) > probe.tolerance).nonzero()[0])
+            return finding(
+                name,
+                "fail",
+                f"in steps of {sizes} position {position} differs by {error.max():.2e} from the "
+                "whole",
+                cache_cause(sizes, position),
+            )
+        worst = max(worst, error.max().item())
+    return finding(name, "pass", f"whole, single steps and chunks agree within {worst:.1e}")
+
+
+def cache_cause(sizes: tuple[int, ...], position: int) -> str:
+    """Name the likely cause of a cache that gives other numbers."""
+    if len(sizes) == 1:
+        return "the prefill itself differs: its causal mask, or its positions"
+    if max(sizes) == 1:
+        return (
+            "earlier keys and values are lost, or the new position is counted from 0: with a "
+            "cache, is_causal must be aligned with the last key"
+        )
+    return (
+        "a chunk's causal mask is aligned with the first key, expected the last: "
+        "query i of the chunk sees key i + (keys − queries)"
+    )
+
+
+def half_precision(probe: Probe) -> Finding:
+    """In float16 the output is finite and close to float64's."""
+    name = "half precision"
+    exact = probe.module
+    x = probe.random(1, LENGTH)
+    mask = sample_mask(LENGTH, probe.device, columns=probe.adapter.mask_axes == 1)
+    use_mask = probe.adapter.takes_mask and "raised" not in probe.mask_findings.values()
+    worst = 0.0
+    try:
+        for given in (None, mask) if use_mask else (None,):
+            expected = probe.call(x, given).detach()
+            probe.module = probe.fresh_copy(torch.float16)
+            output = probe.call(x.half(), given).detach().double()
+            probe.module = exact
+            if not output.isfinite().all():
+                return finding(
+                    name,
+                    "fail",
+                    f"{int((~output.isfinite()).sum())} outputs are not finite",
+                    "a value above 65504, the largest of float16, or a NaN from −∞",
+                )
+            worst = max(worst, (output - expected).abs().max().item() / expected.abs().max().item())
+    except (RuntimeError, TypeError, ValueError) as error:
+        if "overflow" in str(error):
+            return finding(
+                name,
+                "fail",
+                f"float16 raised: {error}",
+                "the fill value of the mask is too large for float16: use −inf",
+            )
+        return skip(name, f"float16 raised: {error}")
+    finally:
+        probe.module = exact
+    return judge(
+        name, worst < 0.05, f"float16 errs by {worst:.1e} of the largest", "precision is lost"
+    )
+
+
+def input_unchanged(probe: Probe) -> Finding:
+    """The call writes into none of its arguments."""
+    x = probe.random(2, LENGTH)
+    mask = sample_mask(LENGTH, probe.device, columns=probe.adapter.mask_axes == 1)
+    before, mask_before = x.clone(), mask.clone()
+    use_mask = probe.adapter.takes_mask and "raised" not in probe.mask_findings.values()
+    probe.call(x, mask if use_mask else None, raw=True)
+    changed = [
+        name
+        for name, a, b in (("x", x, before), ("attn_mask", mask, mask_before))
+        if not torch.equal(a, b)
+    ]
+    return judge(
+        "input unchanged",
+        not changed,
+        f"changed: {', '.join(changed)}" if changed else "x and the mask are as they were",
+        "an in-place operation writes into an argument",
+    )
+
+
+def deterministic(probe: Probe) -> Finding:
+    """The same call, with the same seed, gives the same numbers."""
+    x = probe.random(2, LENGTH)
+    outputs = []
+    for _ in range(2):
+        torch.manual_seed(0)
+        outputs.append(probe.call(x).detach())
+    error = (outputs[0] - outputs[1]).abs().max().item()
+    return judge(
+        "deterministic",
+        error == 0,
+        f"two calls with one seed differ by {error:.1e}",
+        "the module keeps state from call to call",
+    )
+
+
+def guarded(name: str, probe: Probe) -> Finding:
+    """Run a check; one that the module makes impossible is not applicable."""
+    try:
+        return CHECKS[name](probe)
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        return skip(name, f"the check raised {type(error).__name__}: {error}")
+    finally:
+        probe.module.eval()
+
+
+CHECKS: dict[str, Callable[[Probe], Finding]] = {
+    "oracle": oracle,
+    "scale": from_structure("scale", "scores are divided by {divisor}"),
+    "weights": weights,
+    "value projection": from_structure("value projection", "values come from {value}"),
+    "projections": projections,
+    "head layout": from_structure(
+        "head layout", "{heads} heads, cut and joined position by position"
+    ),
+    "group order": from_structure(
+        "group order", "{groups} key heads serve {heads} query heads in a row"
+    ),
+    "mask used": mask_check("mask used", ("none",)),
+    "mask polarity": mask_check("mask polarity", ("inverted", "inverted and transposed")),
+    "mask axis": mask_check("mask axis", ("transposed", "inverted and transposed", "queries")),
+    "mask place": mask_check(
+        "mask place", ("zero", "added", "after", "before", "values", "unknown")
+    ),
+    "causality": causality,
+    "prefix": prefix,
+    "padding": padding,
+    "empty rows": empty_rows,
+    "packing": packing,
+    "batch": batch,
+    "permutation": permutation,
+    "cross-attention": cross_attention,
+    "dropout": dropout,
+    "dropout off in eval": dropout_off_in_eval,
+    "cache": cache,
+    "half precision": half_precision,
+    "input unchanged": input_unchanged,
+    "deterministic": deterministic,
+}
