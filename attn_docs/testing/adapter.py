@@ -32,7 +32,7 @@ class Adapter:
     Attributes:
         attn_mask: Name of the mask's argument; None if there is none.
         mask_true: What True means to the module: "attends", "blocks", or "added" for a mask of
-            0 and −∞.
+            0 and the dtype's most negative number, which is added to the scores.
         mask_axes: Axes of the mask: 1 for (batch, m), 2 for (n, m), 3 for (batch, n, m), 4 for
             (batch, 1, n, m). None tries 2, 3 and 4.
         is_causal: Name of the flag that hides the future; None if there is none.
@@ -126,7 +126,8 @@ class Adapter:
         if self.mask_true == "blocks":
             mask = ~mask
         if self.mask_true == "added":
-            mask = torch.zeros_like(mask, dtype=x.dtype).masked_fill(~mask, float("-inf"))
+            lowest = torch.finfo(x.dtype).min
+            mask = torch.zeros_like(mask, dtype=x.dtype).masked_fill(~mask, lowest)
         batch = x.size(0)
         if self.mask_axes == 1:
             return mask[0].expand(batch, -1)
@@ -150,7 +151,7 @@ class FunctionAdapter(Adapter):
         )
         object.__setattr__(self, "function", function)
 
-    def needs_context(self, module: nn.Module) -> bool:
+    def needs_context(self, module: nn.Module) -> bool:  # noqa: ARG002  (the function decides)
         """Whether the function cannot be called on `x` alone."""
         parameter = inspect.signature(self.function).parameters.get("context")  # type: ignore[attr-defined]
         return parameter is not None and parameter.default is inspect.Parameter.empty

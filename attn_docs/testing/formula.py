@@ -30,7 +30,6 @@ MASKS = {
     "inverted": "the mask's polarity is inverted: True removes what it should keep",
     "transposed": "the mask's axes are swapped: it is read as (key, query)",
     "inverted and transposed": "the mask's polarity is inverted and its axes are swapped",
-    "queries": "the mask is read on the query axis",
     "zero": "masked scores become 0, not −∞: a score of 0 still gets a weight",
     "added": "the boolean mask is added to the scores as 0 and 1",
     "after": "the mask multiplies the weights after the softmax: rows do not sum to 1",
@@ -78,7 +77,7 @@ def divisor_value(
 ) -> float:
     """Return the number that the name of a divisor stands for."""
     embed_dim = head_dim * hypothesis.num_heads
-    return {
+    values: dict[str, float] = {
         "√head_dim": math.sqrt(head_dim),
         "√embed_dim": math.sqrt(embed_dim),
         "1": 1.0,
@@ -92,7 +91,8 @@ def divisor_value(
         "embed_dim": float(embed_dim),
         "√(head_dim/2)": math.sqrt(head_dim / 2),
         "√(2·head_dim)": math.sqrt(2 * head_dim),
-    }[name]
+    }
+    return values[name]
 
 
 def attention(
@@ -103,7 +103,7 @@ def attention(
     `mask` is boolean (n, m), True where a query may attend. In a row with nothing to attend to
     the weights are zero.
     """
-    scores = query @ key.mT
+    scores = query @ key.mT if how.axis != "swapped" else key @ query.mT
     if mask is not None and how.mask == "before":
         scores = scores * mask
     scores = scores / divisor
@@ -114,7 +114,7 @@ def attention(
         scores = scores + mask
     if kept is not None:
         scores = scores.masked_fill(~kept, -math.inf)
-    dim = {"keys": -1, "queries": -2, "heads": -3}[how.axis]
+    dim = {"queries": -2, "heads": -3}.get(how.axis, -1)
     weights = torch.softmax(scores, dim).nan_to_num(0.0)
     if mask is not None and how.mask == "after":
         weights = weights * mask
@@ -125,20 +125,13 @@ def attention(
 
 
 def _kept(mask: Tensor, how: str) -> Tensor | None:
-    if how == "right":
-        return mask
-    if how == "inverted":
-        return ~mask
-    square = mask.size(0) == mask.size(1)
-    if how == "transposed" and square:
-        return mask.mT
-    if how == "inverted and transposed" and square:
-        return ~mask.mT
-    if how == "queries" and square:
-        return mask.all(0)[:, None].expand_as(mask)
-    if how == "no diagonal":
-        return mask & ~torch.eye(*mask.shape, dtype=torch.bool, device=mask.device)
-    if how == "one ahead":
-        ahead = torch.ones_like(mask).triu(1) & ~torch.ones_like(mask).triu(2)
-        return mask | ahead
-    return None
+    ones = torch.ones_like(mask)
+    kept = {
+        "right": mask,
+        "inverted": ~mask,
+        "no diagonal": mask & ~torch.eye(*mask.shape, dtype=torch.bool, device=mask.device),
+        "one ahead": mask | (ones.triu(1) & ones.tril(1)),
+    }
+    if mask.size(0) == mask.size(1):
+        kept |= {"transposed": mask.mT, "inverted and transposed": ~mask.mT}
+    return kept.get(how)

@@ -46,3 +46,9 @@ def pattern_evidence(seen: Tensor, mask: Tensor) -> str:
     does = "sees" if seen[i, j] else "does not see"
     is_ = "allowed" if mask[i, j] else "forbidden"
     return f"query {i} {does} key {j}, which is {is_}; {len(wrong)} pairs are wrong"
+
+
+def two_documents() -> Tensor:
+    """Return the mask that keeps documents of 3 and 4 words in one row apart."""
+    first = torch.arange(7) < 3
+    return first[:, None] == first
