@@ -157,8 +157,9 @@ class GroupedQueryAttention(MultiHeadAttention):
     C W^V_{\lfloor i/r \rfloor}) \qquad r = h/g$$
 
     The call is `MultiHeadAttention`'s. With g = h it is multi-head attention, with g = 1
-    multi-query attention. Keys and values are (batch, g, length, head_dim) and are never
-    repeated in memory while `attend` is PyTorch's function and drops nothing.
+    multi-query attention. Keys and values are (batch, g, length, head_dim). On a CPU, PyTorch's
+    function repeats them in memory only when it drops weights or learns the mask; with
+    `attend=grouped_query_attention_broadcast` they are never repeated.
 
     Args:
         embed_dim: Size of the vectors that come in and go out.

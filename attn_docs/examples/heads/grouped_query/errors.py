@@ -1,0 +1,20 @@
+import torch
+
+from attn_docs import GroupedQueryAttention, grouped_query_attention_broadcast
+from attn_docs.exhibits.heads import checked_before_set, shape_of_no_mask
+
+query, key = torch.randn(2, 6, 5, 4), torch.randn(2, 3, 7, 4)
+attend = GroupedQueryAttention(24, 6, 3)
+calls = {
+    "theirs": lambda: checked_before_set.GroupedQueryAttention(24, 6, 3),
+    "theirs again": lambda: shape_of_no_mask.attention(query, key, key),
+    "4 of 6": lambda: GroupedQueryAttention(24, 6, num_kv_heads=4),
+    "0 of 6": lambda: GroupedQueryAttention(24, 6, num_kv_heads=0),
+    "4 key heads": lambda: grouped_query_attention_broadcast(query, *torch.randn(2, 2, 4, 7, 4)),
+    "no mask": lambda: attend(torch.randn(2, 5, 24), attn_mask=[True]),
+}
+for name, call in calls.items():
+    try:
+        call()
+    except (AttributeError, TypeError, ValueError) as error:
+        print(f"{name}: {type(error).__name__}: {error}")

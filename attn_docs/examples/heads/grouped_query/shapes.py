@@ -1,0 +1,18 @@
+import torch
+
+from attn_docs import GroupedQueryAttention, causal_mask
+
+torch.manual_seed(0)
+attend = GroupedQueryAttention(embed_dim=8, num_heads=4, num_kv_heads=2)
+for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
+    layer = getattr(attend, name)
+    print(f"{name:8} {layer.in_features} -> {layer.out_features}")
+
+x = torch.randn(1, 3, 8)  # b n embed_dim
+output, weights = attend(x, need_weights=True)
+print(tuple(output.shape), tuple(weights.shape))
+print(weights[0, 0].detach().numpy().round(2))
+
+output, weights = attend(x, attn_mask=causal_mask(3), need_weights=True)
+print(weights[0, 0].detach().numpy().round(2))
+print(torch.equal(output, attend(x, is_causal=True)))
