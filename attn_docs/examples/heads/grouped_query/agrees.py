@@ -21,3 +21,4 @@ with torch.no_grad():
 
 x = torch.randn(2, 5, 24, dtype=torch.float64)
 print(torch.allclose(ours(x), torchs(x, x, x, need_weights=False)[0], rtol=0, atol=1e-12))
+#> True

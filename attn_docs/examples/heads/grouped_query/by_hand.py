@@ -11,4 +11,6 @@ key = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]).view(1, 2, 3, 1)  # 2 key
 value = torch.tensor([[4.0, 8.0, 0.0], [40.0, 80.0, 0.0]]).view(1, 2, 3, 1)
 
 print("wrong:", tiled_key_heads.attention(query, key, value).flatten().round().tolist())
+#> wrong: [4.0, 30.0, 4.0, 30.0]
 print("right:", grouped_query_attention_repeat(query, key, value).flatten().round().tolist())
+#> right: [4.0, 5.0, 40.0, 30.0]

@@ -19,3 +19,6 @@ rows = {
 for name, (wrong, wanted) in rows.items():
     same = "equal" if torch.allclose(wrong, wanted, atol=1e-5) else "NOT equal"
     print(f"{name:20} shape {wrong.shape == wanted.shape}, {same}")
+#> tiled_key_heads      shape True, NOT equal
+#> numbers_repeated     shape True, NOT equal
+#> grouped_mask_ignored shape True, NOT equal

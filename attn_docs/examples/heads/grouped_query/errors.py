@@ -18,3 +18,9 @@ for name, call in calls.items():
         call()
     except (AttributeError, TypeError, ValueError) as error:
         print(f"{name}: {type(error).__name__}: {error}")
+#> theirs: AttributeError: 'GroupedQueryAttention' object has no attribute 'num_heads'
+#> theirs again: AttributeError: 'NoneType' object has no attribute 'shape'
+#> 4 of 6: ValueError: num_kv_heads must divide num_heads = 6; got 4
+#> 0 of 6: ValueError: num_kv_heads must be 1 or more; got 0
+#> 4 key heads: ValueError: key must have query's leading axes (2, 6), its heads a divisor of 6; got (2, 4)
+#> no mask: TypeError: attn_mask must be a torch.Tensor or None; got list

@@ -16,8 +16,10 @@ def convert():  # the mean of the rows of each group's heads
 
 
 print("any heads:  ", convert())
+#> any heads:   False
 with torch.no_grad():
     for parameter in (*multi.k_proj.parameters(), *multi.v_proj.parameters()):
         heads = parameter.unflatten(0, (3, 2, 4))
         heads[:, 1] = heads[:, 0]  # both heads of a group the same
 print("equal heads:", convert())
+#> equal heads: True

@@ -21,3 +21,5 @@ for attend in (grouped_query_attention_repeat, grouped_query_attention_broadcast
     pairs = zip(results(attend), wanted, strict=True)
     same = all(torch.allclose(*pair, rtol=0, atol=1e-12) for pair in pairs)
     print(same, attend.__name__)
+#> True grouped_query_attention_repeat
+#> True grouped_query_attention_broadcast

@@ -19,3 +19,8 @@ with Watch():
     query @ key.unsqueeze(2).mT  # b g r n m
     print("einsum:")
     torch.einsum("bgrnd,bgmd->bgrnm", query, key)
+#> matmul:
+#>   aten::clone (2, 3, 4, 8, 7)
+#>   aten::bmm   (24, 5, 7)
+#> einsum:
+#>   aten::bmm   (6, 20, 7)

@@ -26,3 +26,7 @@ for dropout in (0.0, 0.1):
         with Largest() as largest:
             attend(x, context)
         print(f"dropout {dropout}, {name:9}: keys repeated: {largest.found}")
+#> dropout 0.0, PyTorch  : keys repeated: False
+#> dropout 0.0, broadcast: keys repeated: False
+#> dropout 0.1, PyTorch  : keys repeated: True
+#> dropout 0.1, broadcast: keys repeated: False
