@@ -373,6 +373,14 @@ def test_the_watch_sees_the_repeated_keys_where_they_are_made(mask: str) -> None
     assert REPEATED in forward
 
 
+def test_pytorchs_function_repeats_the_keys_for_a_mask_that_learns() -> None:
+    for attend in (F.scaled_dot_product_attention, grouped_query_attention_broadcast):
+        bias = normal(2, 6, 5, 7).float().requires_grad_()
+        forward, _ = made(build(attend=attend), {"attn_mask": bias})
+        assert (REPEATED in forward) == (attend is F.scaled_dot_product_attention)
+        assert bias.grad.any()
+
+
 def test_matmul_makes_the_repeated_keys_and_einsum_does_not() -> None:
     query, key, value = normal(2, 6, 5, 17), normal(2, 3, 7, 17), normal(2, 3, 7, 17)
     sizes = []
@@ -494,10 +502,7 @@ def test_arguments_that_fit_are_taken() -> None:
 EXHIBITS = ROOT / "attn_docs" / "exhibits" / "heads"
 MENDED = {
     "tiled_key_heads": ("x.repeat(1, group, 1, 1)", "x.repeat_interleave(group, dim=1)"),
-    "numbers_repeated": (
-        "heads.repeat_interleave(group, dim=-1)",
-        "heads.repeat_interleave(group, dim=2)",
-    ),
+    "numbers_repeated": ("dim=-1", "dim=2"),
     "grouped_mask_ignored": ("mask = None", "mask = attn_mask"),
     "mask_meets_groups": ("(~mask,", "(~mask.unsqueeze(2),"),
     "checked_before_set": ("assert self.num_heads", "assert num_heads"),

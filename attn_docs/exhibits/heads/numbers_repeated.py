@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 def share(x, kv_heads, group):  # b m g·d
     heads = x.unflatten(-1, (kv_heads, -1))  # b m g d
-    heads = heads.repeat_interleave(group, dim=-1)  # wrong: heads.repeat_interleave(group, dim=2)
+    heads = heads.repeat_interleave(group, dim=-1)  # wrong: dim=2
     return heads.reshape(*x.shape[:2], kv_heads * group, -1).transpose(1, 2)  # b h m d
 
 

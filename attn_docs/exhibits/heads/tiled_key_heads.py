@@ -1,4 +1,4 @@
-"""Bug: the key heads are tiled, 0 1 0 1, so query heads read another group's keys and values."""
+"""Bug: the key heads are tiled, 0 1 0 1, not each repeated in its place."""
 
 import math
 

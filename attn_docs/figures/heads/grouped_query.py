@@ -130,18 +130,18 @@ def mapping(language: str) -> str:
     text, size = _MAPPING[language], 23
     drawing = canvas(340, 224)
     found = mappings()
-    for (way, read), left in zip(found.items(), (0, 190), strict=True):
+    for (way, read), left in zip(found.items(), (0, 180), strict=True):
         group = drawsvg.Group(data_mapping=way)
         write(group, f"{way}()", left, 8, text_anchor="start", font_weight="bold")
         write(group, text[way], left, 27, 12, text_anchor="start")
         write(group, f"{text['query']} ↓", left, 67, 12, text_anchor="start")
-        write(group, f"{text['key']} →", left + 74, 48, 12, text_anchor="start")
+        write(group, f"{text['key']} →", left + 86, 48, 12, text_anchor="start")
         for row in range(MAP_HEADS):
-            write(group, str(row), left + 58, 84 + (row + 0.5) * size, 12)
+            write(group, str(row), left + 70, 84 + (row + 0.5) * size, 12)
         for column in range(MAP_KV_HEADS):
-            write(group, str(column), left + 74 + (column + 0.5) * size, 67, 12)
+            write(group, str(column), left + 86 + (column + 0.5) * size, 67, 12)
         shades = [[_FILLED * (column == key) for column in range(MAP_KV_HEADS)] for key in read]
-        cells(group, shades, left + 74, 84, size, size)
+        cells(group, shades, left + 86, 84, size, size)
         drawing.append(group)
     desc = text["desc"].format(
         **{way: text["comma"].join(map(str, read)) for way, read in found.items()}

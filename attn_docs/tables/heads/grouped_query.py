@@ -78,9 +78,8 @@ TABLES = {"cost": cost}
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     return {
-        "embed_dim": f"{EMBED_DIM:,}",
-        "kv_features": f"{KV_HEADS * HEAD_DIM:,}",
         "length": f"{LENGTH:,}",
+        "times": str(HEADS // KV_HEADS),
         "cache_multi_head": f"{cache_bytes(HEADS) / 2**30:.0f} GiB",
         "cache_grouped": f"{cache_bytes(KV_HEADS) / 2**30:.0f} GiB",
         "cache_multi_query": _mebibytes(cache_bytes(1)),

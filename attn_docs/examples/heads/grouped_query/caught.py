@@ -1,7 +1,11 @@
 import torch
 
 from attn_docs import grouped_query_attention_repeat
-from attn_docs.exhibits.heads import grouped_mask_ignored, numbers_repeated, tiled_key_heads
+from attn_docs.exhibits.heads import (
+    grouped_mask_ignored,
+    numbers_repeated,
+    tiled_key_heads,
+)
 
 torch.manual_seed(0)
 query = torch.randn(2, 6, 5, 4)  # b h n d

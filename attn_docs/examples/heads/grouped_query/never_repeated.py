@@ -17,7 +17,10 @@ class Largest(TorchDispatchMode):
 
 
 x, context = torch.randn(1, 5, 24), torch.randn(1, 7, 10)
-ways = {"PyTorch": F.scaled_dot_product_attention, "broadcast": grouped_query_attention_broadcast}
+ways = {
+    "PyTorch": F.scaled_dot_product_attention,
+    "broadcast": grouped_query_attention_broadcast,
+}
 for dropout in (0.0, 0.1):
     for name, way in ways.items():
         attend = GroupedQueryAttention(
