@@ -156,6 +156,7 @@ def test_a_form_keeps_the_dtype_and_rounds_once(attend: Callable, dtype: torch.d
     tensors = [tensor.to(dtype) for tensor in inputs()]
     found, truth = attend(*tensors), attend(*(tensor.double() for tensor in tensors))
     assert found.dtype == dtype
+    assert found.equal(attend(*(tensor.float() for tensor in tensors)).to(dtype))
     assert error(found.double(), truth) <= max(2 * torch.finfo(dtype).eps, 1e-6)
 
 
@@ -440,6 +441,23 @@ def test_nothing_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_bad_shapes_are_refused(attend: Callable, shapes: list, message: str) -> None:
     with pytest.raises(ValueError, match="must") as caught:
         attend(*map(torch.zeros, shapes))
+    assert str(caught.value) == message
+
+
+@forms
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"dropout_p": 1.5}, ValueError, "dropout_p must be from 0 to 1; got 1.5"),
+        ({"dropout_p": "x"}, TypeError, "dropout_p must be an int or a float; got 'x'"),
+        ({"is_causal": 1}, TypeError, "is_causal must be True or False; got 1"),
+        ({"scale": INF}, ValueError, "scale must be finite; got inf"),
+        ({"enable_gqa": None}, TypeError, "enable_gqa must be True or False; got None"),
+    ],
+)
+def test_bad_options_are_refused(attend: Callable, options: dict, kind: type, message: str) -> None:
+    with pytest.raises(kind) as caught:
+        attend(*inputs(), **options)
     assert str(caught.value) == message
 
 
