@@ -76,22 +76,22 @@ def two_sequences(language: str) -> str:
     text = _SEQUENCES[language]
     weights = sequence_weights()
     drawing = canvas(360, 426)
-    for x, width, name, shape in ((1, 108, "x", "n"), (142, 217, text["context"], "m")):
+    for x, width, name, shape in ((1, 108, "x", "n"), (141, 206, text["context"], "m")):
         box(drawing, x, 1, width, 44, fill="none", stroke=INK, stroke_width=1.25)
         write(drawing, name, x + width / 2, 15, font_weight="bold")
         size = "D" if shape == "n" else "c"
         write(drawing, f"{shape} × {size}", x + width / 2, 32, 12)
     for middle, name, letter, shape in (
         (55, "q_proj", "Q", "n × d"),
-        (196, "k_proj", "K", "m × d"),
-        (305, "v_proj", "V", "m × e"),
+        (192, "k_proj", "K", "m × d"),
+        (296, "v_proj", "V", "m × e"),
     ):
         arrow(drawing, (middle, 47), (middle, 67))
-        box(drawing, middle - 54, 69, 108, 30, lit=True)
+        box(drawing, middle - 51, 69, 102, 30, lit=True)
         bold = {"font_weight": "bold"}
         write(drawing, name, middle, 84, fill="var(--figure-on-accent)", **bold)
-        write(drawing, f"{letter}, {shape}", middle + 8, 121, 12, text_anchor="start")
-    for middle in (55, 196):
+        write(drawing, f"{letter}, {shape}", middle + 6, 121, 12, text_anchor="start")
+    for middle in (55, 192):
         arrow(drawing, (middle, 101), (middle, 143))
     box(drawing, 1, 145, 249, 30)
     write(drawing, text["weigh"], 125, 160)
@@ -100,7 +100,7 @@ def two_sequences(language: str) -> str:
     arrow(drawing, (167, 304), (167, 324))
     box(drawing, 1, 326, 249, 30)
     write(drawing, text["mix"], 125, 341)
-    arrow(drawing, (305, 101), (305, 341), (252, 341))
+    arrow(drawing, (296, 101), (296, 341), (252, 341))
     arrow(drawing, (125, 358), (125, 378))
     box(drawing, 65, 380, 120, 44, fill="none", stroke=INK, stroke_width=1.25)
     write(drawing, text["output"], 125, 394, font_weight="bold")
