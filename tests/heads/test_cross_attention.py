@@ -16,7 +16,7 @@ from attn_docs import CrossAttention, MultiHeadAttention, SelfAttention, padding
 from attn_docs.tables.heads.cross_attention import parameters
 from docs._tools.blocks import ROOT
 
-proof = settings(derandomize=True, deadline=None, max_examples=60)
+proof = settings(derandomize=True, deadline=None, max_examples=25)
 BATCH, N, M, INPUT, CONTEXT, SIZE = 2, 3, 5, 6, 8, 4
 LENGTHS = [5, 2]
 

@@ -6,7 +6,8 @@ query = torch.tensor([[0.0, 4, 0, 0], [0, 0, 4, 0]])  # feles, dormit
 key = torch.tensor([[1.0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]])  # the, cat, sleeps
 value = torch.tensor([[0.0, 0], [10, 0], [0, 10]])
 
-print(query @ key.mT / 4**0.5)  # scores: a row for each Latin word, a column for each English one
+# a row for each Latin word, a column for each English one
+print(query @ key.mT / 4**0.5)
 #> tensor([[0., 2., 0.],
 #>         [0., 0., 2.]])
 print(attention_weights(query, key))
