@@ -105,7 +105,7 @@ _MAPS = {
         "row": "Head {head}: {weights}",
         "join": (". ", ", "),
         "head": "head",
-        "query": "query of",
+        "query": "query",
         "key": "key, shared",
     },
     "zh": {

@@ -74,8 +74,8 @@ def cost(language: str) -> str:
         (total, f"{sum(many.values()):,}", f"{sum(one.values()):,}"),
     )
     caption = {
-        "en": f"$D = {EMBED_DIM:,}$, $h = {HEADS}$, $d = {HEAD_DIM}$, without biases.",
-        "zh": f"$D = {EMBED_DIM:,}$，$h = {HEADS}$，$d = {HEAD_DIM}$，没有偏置。",
+        "en": f"$D = {EMBED_DIM}$, $h = {HEADS}$, $d = {HEAD_DIM}$, without biases.",
+        "zh": f"$D = {EMBED_DIM}$，$h = {HEADS}$，$d = {HEAD_DIM}$，没有偏置。",
     }[language]
     return f"{table(header, rows)}\n\n{caption}"
 
