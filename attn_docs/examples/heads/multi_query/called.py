@@ -20,8 +20,8 @@ print(weights[1, :, 0].detach())
 #> tensor([[0.4694, 0.5306, 0.0000, 0.0000, 0.0000],
 #>         [0.4754, 0.5246, 0.0000, 0.0000, 0.0000],
 #>         [0.4597, 0.5403, 0.0000, 0.0000, 0.0000]])
-print(torch.equal(masked[0], output[0]), torch.equal(masked[1], output[1]))
-#> True False
+print([torch.allclose(masked[i], output[i], atol=1e-6) for i in range(2)])
+#> [True, False]
 multi_head = MultiHeadAttention(embed_dim=12, num_heads=3)
 print(*(sum(p.numel() for p in module.parameters()) for module in (multi_head, attend)))
 #> 624 416
