@@ -155,8 +155,8 @@ class MaskedSelfAttention(nn.Module):
 
     Reference:
         Vaswani et al., "Attention Is All You Need", section 3.2.1, arXiv:1706.03762 (2017), for
-        the mask. The paper's dropout is on each sub-layer's output (section 5.4); its authors'
-        code also has it on the weights.
+        the mask. The paper describes dropout on each sub-layer's output (section 5.4) and only names
+        attention dropout (section 6.3); its authors' code has it on the weights.
     """
 
     def __init__(self, input_dim: int, output_dim: int, dropout: float = 0.1) -> None:
