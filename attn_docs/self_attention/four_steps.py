@@ -155,8 +155,8 @@ class MaskedSelfAttention(nn.Module):
 
     Reference:
         Vaswani et al., "Attention Is All You Need", section 3.2.1, arXiv:1706.03762 (2017), for
-        the mask. The paper describes dropout on each sub-layer's output (section 5.4) and only names
-        attention dropout (section 6.3); its authors' code has it on the weights.
+        the mask. The paper describes dropout on each sub-layer's output (section 5.4) and only
+        names attention dropout (section 6.3); its authors' code has it on the weights.
     """
 
     def __init__(self, input_dim: int, output_dim: int, dropout: float = 0.1) -> None:
@@ -256,6 +256,10 @@ class ScaledDotProductSelfAttention(nn.Module):
         batch, length, _ = x.shape
         check_mask("attn_mask", attn_mask, (batch, length, length), query)
         dropout_p = self.dropout if self.training else 0.0
-        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p)  # b n d
-        output: Tensor = self.out_proj(mixed)  # b n d
+        if attn_mask is not None and attn_mask.ndim == 3:
+            attn_mask = attn_mask[:, None]  # b 1 n n
+        # an axis for the one head: PyTorch has its fast kernels for four axes
+        query, key, value = (part[:, None] for part in (query, key, value))  # b 1 n d
+        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p)
+        output: Tensor = self.out_proj(mixed[:, 0])  # b n d
         return output

@@ -4,7 +4,7 @@ import statistics
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -59,7 +59,11 @@ class Alive(TorchDispatchMode):
         self.now = self.peak = 0
 
     def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        self,
+        func: Callable[..., object],
+        types: object,  # noqa: ARG002 - as PyTorch calls it
+        args: tuple[object, ...] = (),
+        kwargs: dict[str, object] | None = None,
     ) -> object:
         """Run an operation and count what it made."""
         result = func(*args, **(kwargs or {}))
@@ -151,7 +155,13 @@ def fused_table(measured: dict[tuple[int, int, int], Measurement], language: str
             "peak memory, three",
             "peak memory, one",
         ),
-        "zh": ("批次 × 词数 × 维度", "前向用时", "含反向的用时", "峰值内存（三层）", "峰值内存（一层）"),
+        "zh": (
+            "批次 × 词数 × 维度",
+            "前向用时",
+            "含反向的用时",
+            "峰值内存（三层）",
+            "峰值内存（一层）",
+        ),
     }[language]
     rows = (
         (
@@ -164,8 +174,8 @@ def fused_table(measured: dict[tuple[int, int, int], Measurement], language: str
     )
     text = {
         "en": "Only the projections, float32. Time is that of three layers over that of one: above "
-        f"1, one layer is the faster. Median of {ROUNDS} pairs of runs in turns. Memory is that of all "
-        "tensors alive at the same time, forward and backward, counted.",
+        f"1, one layer is the faster. Median of {ROUNDS} pairs of runs in turns. Memory is that of "
+        "all tensors alive at the same time, forward and backward, counted.",
         "zh": "只量投影，float32。用时是三层除以一层的比值：大于 1，就是一层更快。"
         f"取 {ROUNDS} 对交替运行的中位数。内存是前向加反向时同时存在的张量，逐个计数。",
     }[language]

@@ -1,0 +1,182 @@
+"""The figures on self-attention show the matrices, splits, weights and times they claim."""
+
+import re
+from types import SimpleNamespace
+from xml.etree import ElementTree as ET
+
+import pytest
+import torch
+
+from attn_docs import FusedSelfAttention, SelfAttention
+from attn_docs.figures.self_attention.four_steps import (
+    FIGURES,
+    KEEP,
+    W_K,
+    W_Q,
+    W_V,
+    WORDS,
+    X,
+    dropout_maps,
+    matrices,
+    measured,
+    splits,
+)
+
+languages = pytest.mark.parametrize("language", ["en", "zh"])
+
+
+def parse(name: str, language: str) -> ET.Element:
+    root = ET.fromstring(FIGURES[name](language))  # noqa: S314 - our own
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    return root
+
+
+def named(root: ET.Element, attribute: str, name: str) -> ET.Element:
+    (group,) = [group for group in root.iter("g") if group.get(attribute) == name]
+    return group
+
+
+def texts(root: ET.Element) -> list[SimpleNamespace]:
+    """Return the texts, y being the middle of their height."""
+    return [
+        SimpleNamespace(
+            text=text.text,
+            x=float(text.attrib["x"]),
+            y=float(text.attrib["y"]) - 0.35 * float(text.attrib["font-size"]),
+        )
+        for text in root.iter("text")
+    ]
+
+
+def cells(group: ET.Element, dropped: bool = False) -> list[SimpleNamespace]:
+    """Return the cells of a group, each with the texts that stand inside it."""
+    names = ("x", "y", "width", "height")
+    found = []
+    for rect in group.iter("rect"):
+        if (rect.get("data-dropped") is not None) != dropped:
+            continue
+        place = SimpleNamespace(element=rect, **{name: float(rect.attrib[name]) for name in names})
+        place.inside = [
+            text.text
+            for text in texts(group)
+            if place.x < text.x < place.x + place.width
+            and place.y < text.y < place.y + place.height
+        ]
+        found.append(place)
+    return found
+
+
+def grid(group: ET.Element) -> list[list[SimpleNamespace]]:
+    """Return the cells as they are seen: rows from the top, columns from the left."""
+    rows: dict[float, list[SimpleNamespace]] = {}
+    for cell in cells(group):
+        rows.setdefault(cell.y, []).append(cell)
+    return [sorted(rows[y], key=lambda cell: cell.x) for y in sorted(rows)]
+
+
+@languages
+@pytest.mark.parametrize("name", sorted(matrices()))
+def test_each_matrix_shows_its_numbers_and_shades_them(name: str, language: str) -> None:
+    seen, matrix = grid(named(parse("projections", language), "data-matrix", name)), matrices()
+    values = matrix[name].tolist()
+    assert [len(row) for row in seen] == [len(row) for row in values]
+    largest = max(map(max, values))
+    for line, row in zip(seen, values, strict=True):
+        for cell, value in zip(line, row, strict=True):
+            assert len(cell.inside) == 1
+            assert float(cell.inside[0]) == pytest.approx(value, abs=0.005)
+            opacity = float(cell.element.attrib["fill-opacity"])
+            assert opacity == pytest.approx(0.45 * value / largest, abs=0.006)
+
+
+def test_the_matrices_are_those_of_the_module() -> None:
+    module, found = SelfAttention(4, 4).double().requires_grad_(False), matrices()
+    for layer, matrix in ((module.q_proj, W_Q), (module.k_proj, W_K), (module.v_proj, W_V)):
+        layer.weight.copy_(matrix.T)
+        layer.bias.zero_()
+    torch.testing.assert_close(module(X[None])[0], found["output"], rtol=0, atol=1e-12)
+    assert torch.equal(found["query"], module.q_proj(X))
+
+
+@languages
+def test_rows_and_columns_are_named(language: str) -> None:
+    root = parse("projections", language)
+    for name in ("scores", "weights"):
+        seen = grid(named(root, "data-matrix", name))
+        for index, word in enumerate(WORDS):
+            cell = seen[0][index]
+            above = [
+                text.text
+                for text in texts(root)
+                if cell.x < text.x < cell.x + cell.width and cell.y - 16 < text.y < cell.y
+            ]
+            assert above == [word]
+    shown = {text.text for text in texts(root)}
+    assert {"en": {"query ↓", "key →"}, "zh": {"查询 ↓", "键 →"}}[language] <= shown
+
+
+@languages
+@pytest.mark.parametrize("way", ["chunk", "view"])
+def test_the_split_is_what_the_code_does(way: str, language: str) -> None:
+    row = sorted(cells(named(parse("split", language), "data-way", way)), key=lambda cell: cell.x)
+    shown = ["qkv".index(c.inside[0][0]) * 4 + "₁₂₃₄".index(c.inside[0][1]) for c in row]
+    # ask the layer itself: its outputs are made to be 0 to 11, and the parts are caught
+    fused = FusedSelfAttention(1, 4)
+    with torch.no_grad():
+        fused.qkv_proj.weight.zero_()
+        fused.qkv_proj.bias.copy_(torch.arange(12.0))
+    projected = fused.qkv_proj(torch.zeros(1, 1, 1))
+    parts = projected.chunk(3, dim=-1) if way == "chunk" else projected.view(1, 1, 4, 3).unbind(-1)
+    assert shown == [int(place) for part in parts for place in part.flatten().tolist()]
+    assert shown == [place for part in splits()[way] for place in part]
+
+
+@languages
+@pytest.mark.parametrize("name", ["none", "weights", "scores"])
+def test_dropout_maps_show_weights_frames_and_sums(name: str, language: str) -> None:
+    root = parse("dropout", language)
+    group, weights = named(root, "data-map", name), dropout_maps()[name]
+    seen = grid(group)
+    for line, row in zip(seen, weights.tolist(), strict=True):
+        assert [cell.inside for cell in line] == [[f"{weight:.2f}"] for weight in row]
+        sums = [
+            text.text
+            for text in texts(root)
+            if line[0].y < text.y < line[0].y + line[0].height
+            and text.x > line[-1].x + line[-1].width
+        ]
+        assert f"{sum(row):.2f}" in sums[-1]
+    framed = sorted(cell.element.attrib["data-dropped"] for cell in cells(group, dropped=True))
+    coins = [f"{i},{j}" for i in range(3) for j in range(3) if not KEEP[i, j]]
+    assert framed == ([] if name == "none" else coins)
+
+
+def test_dropout_maps_say_what_the_chapter_says() -> None:
+    maps = dropout_maps()
+    assert (maps["weights"][KEEP == 0] == 0).all()
+    torch.testing.assert_close(maps["weights"][KEEP == 1], 2 * maps["none"][KEEP == 1])
+    assert (maps["scores"] > 0.1).all()
+    torch.testing.assert_close(maps["scores"].sum(-1), torch.ones(3).double())
+
+
+@languages
+def test_the_chart_shows_the_measured_table(language: str) -> None:
+    root, found = parse("fused", language), measured()
+    assert len(found) == 4
+    ticks = {
+        float(text.text): float(text.attrib["y"])
+        for text in root.iter("text")
+        if re.fullmatch(r"\d(\.5)?", text.text or "")
+    }
+    unit = (ticks[0] - ticks[1]) / 1
+    for series in ("forward", "both"):
+        marks = [
+            float(re.search(r"translate\(\S+?,(\S+?)\)", path.attrib["transform"])[1])
+            for path in named(root, "data-part", series).iter("path")
+        ]
+        ratios = [getattr(ratio, series) for ratio in found]
+        drawn = [(marks[0] - mark) / unit for mark in marks]
+        assert drawn == pytest.approx([ratio - ratios[0] for ratio in ratios], abs=0.01)
+    shown = {text.text for text in root.iter("text")}
+    assert {f"{ratio.rows} × {ratio.size}" for ratio in found} <= shown
