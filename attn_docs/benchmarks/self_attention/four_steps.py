@@ -61,7 +61,7 @@ class Alive(TorchDispatchMode):
     def __torch_dispatch__(
         self,
         func: Callable[..., object],
-        types: object,  # noqa: ARG002 - as PyTorch calls it
+        types: object,
         args: tuple[object, ...] = (),
         kwargs: dict[str, object] | None = None,
     ) -> object:

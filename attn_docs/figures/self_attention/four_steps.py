@@ -2,6 +2,7 @@
 
 import functools
 import math
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -425,6 +426,13 @@ def fused(language: str) -> str:
             for series in ("forward", "both")
         }
         return _chart.finish(figure, f"{KEY}-fused", text["title"], text["desc"].format(**said))
+
+
+def numbers() -> dict[str, str]:
+    """Return when and with what the figure's times were measured."""
+    table = (MEASURED / "four_steps" / "fused.md").read_text(encoding="utf-8")
+    date, tools = re.findall(r"Measured on (\S+): (.+)\.$", table, re.MULTILINE)[0]
+    return {"measured_on": date, "measured_with": tools}
 
 
 FIGURES: dict[str, Callable[[str], str]] = {

@@ -19,5 +19,12 @@ attend.load_state_dict(
 attend.eval().requires_grad_(False)
 
 print(tuple(attend(x).shape))
+#> (1, 3, 4)
 print(attend(x)[0])  # columns: determiner, noun, verb, alive
+#> tensor([[0.2119, 1.3642, 1.0000, 0.7881],
+#>         [0.2119, 1.0000, 1.3642, 0.7881],
+#>         [0.0900, 1.5752, 1.1547, 0.9100]])
 print(attend(x, causal_mask(3))[0])
+#> tensor([[1.0000, 0.0000, 0.0000, 0.0000],
+#>         [0.5000, 1.0000, 0.5000, 0.5000],
+#>         [0.0900, 1.5752, 1.1547, 0.9100]])

@@ -14,6 +14,7 @@ state = {k.replace("qkv_proj.", "in_proj_"): w for k, w in ours.state_dict().ite
 theirs.load_state_dict(state)
 output, _ = theirs(x, x, x, attn_mask=~causal_mask(5))
 print((output - wanted).abs().max().item() < 1e-12)
+#> True
 
 # GPT-2: the matrix lies the other way round, (in, 3 · in)
 c_attn = ours.qkv_proj.weight.T.contiguous()
@@ -22,3 +23,4 @@ scores = query @ key.transpose(-1, -2) / 6**0.5
 scores = torch.where(causal_mask(5), scores, torch.finfo(scores.dtype).min)
 output = F.linear(F.softmax(scores, dim=-1) @ value, *ours.out_proj.parameters())
 print((output - wanted).abs().max().item() < 1e-12)
+#> True

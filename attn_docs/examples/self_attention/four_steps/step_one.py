@@ -17,6 +17,11 @@ with torch.no_grad():
         layer.bias.zero_()
     output = attend(x)
 print(tuple(output.shape))
+#> (1, 3, 4)
 print(output)
+#> tensor([[[0.5761, 0.2119, 0.7881, 0.2119],
+#>          [0.2119, 0.5761, 0.7881, 0.2119],
+#>          [0.6652, 0.2447, 0.9100, 0.0900]]])
 
 print(tuple(SelfAttention(input_dim=6, output_dim=5)(torch.randn(2, 3, 6)).shape))
+#> (2, 3, 5)

@@ -14,9 +14,22 @@ attend.load_state_dict(
 attend.requires_grad_(False)
 
 print(attend(x)[0])  # no mask: the numbers of step 1
+#> tensor([[0.5761, 0.2119, 0.7881, 0.2119],
+#>         [0.2119, 0.5761, 0.7881, 0.2119],
+#>         [0.6652, 0.2447, 0.9100, 0.0900]])
 print(attend(x, causal_mask(3))[0])  # (n, n): one mask for all texts
+#> tensor([[0.0000, 0.0000, 0.0000, 1.0000],
+#>         [0.5000, 0.0000, 0.5000, 0.5000],
+#>         [0.6652, 0.2447, 0.9100, 0.0900]])
 
 padding = padding_mask([3, 2])[:, None]  # the second text has two words
 print(tuple(padding.shape))
+#> (2, 1, 3)
 print(attend(x, padding)[1])
+#> tensor([[0.7311, 0.0000, 0.7311, 0.2689],
+#>         [0.5000, 0.0000, 0.5000, 0.5000],
+#>         [0.8808, 0.0000, 0.8808, 0.1192]])
 print(attend(x, padding & causal_mask(3))[1])
+#> tensor([[0.0000, 0.0000, 0.0000, 1.0000],
+#>         [0.5000, 0.0000, 0.5000, 0.5000],
+#>         [0.8808, 0.0000, 0.8808, 0.1192]])

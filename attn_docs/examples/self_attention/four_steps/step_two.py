@@ -15,7 +15,9 @@ with torch.no_grad():
 
 x = torch.randn(2, 3, 6, dtype=torch.float64)
 print(tuple(fused.qkv_proj.weight.shape), tuple(fused(x).shape))
+#> (12, 6) (2, 3, 4)
 print((fused(x) - separate(x)).abs().max().item() < 1e-12)
+#> True
 
 # and back, through the names in the state dict
 state = {}
@@ -26,3 +28,4 @@ for name, w, b in zip(
 other = SelfAttention(input_dim=6, output_dim=4).double()
 other.load_state_dict(state)
 print(torch.equal(other(x), separate(x)))
+#> True
