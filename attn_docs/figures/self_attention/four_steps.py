@@ -129,7 +129,7 @@ def projections(language: str) -> str:
         for column, word in enumerate(WORDS):
             write(drawing, word, place.x + (column + 0.5) * place.width, place.y - 10, 11)
     down, right = text["axes"]
-    write(drawing, down, 38, 260, 11, text_anchor="end")
+    write(drawing, down, 1, 262, 11, text_anchor="start")
     write(drawing, right, 174, 262, 11)
     for name, middle in (("Q", 84), ("K", 188), ("V", 292)):
         box(drawing, middle - 26, 96, 52, 22)
@@ -396,9 +396,9 @@ def fused(language: str) -> str:
     text = _FUSED[language]
     found = measured()
     with matplotlib.style.context(_chart.STYLE):
-        figure = _chart.new_figure(340, 232)
+        figure = _chart.new_figure(340, 216)
         axes = _chart.panel(figure, 34, 26, 294, 150)
-        figure.text(0, 1 - 6 / 232, text["y"], weight="bold", va="top")
+        figure.text(0, 1 - 6 / 216, text["y"], weight="bold", va="top")
         axes.set_xlim(-0.4, len(found) - 0.6)
         labels = {i: f"{ratio.rows} × {ratio.size}" for i, ratio in enumerate(found)}
         _chart.set_ticks(axes, "x", labels)
@@ -417,7 +417,7 @@ def fused(language: str) -> str:
             places = [i + (-0.08 if series == "forward" else 0.08) for i in range(len(found))]
             axes.plot(places, values, color=colour, marker=marker, **look, gid=f"part:{series}")
             axes.text(len(found) - 0.65, y, text[series], ha="right", va="center")
-        figure.text(328 / 340, 6 / 232, text["x"], ha="right", va="baseline")
+        figure.text(328 / 340, 6 / 216, text["x"], ha="right", va="baseline")
         said = {
             series: text["join"].join(
                 text["says"].format(ratio=f"{getattr(r, series):.2f}", rows=r.rows, size=r.size)
