@@ -1,0 +1,18 @@
+import torch
+import torch.nn.functional as F
+
+from attn_docs import merge_heads
+from attn_docs.exhibits.heads.scrambled_heads import split
+
+torch.manual_seed(0)
+x = torch.randn(1, 6, 4)
+changed = x.clone()
+changed[:, 3] += 1  # another fourth word
+outputs = []
+for words in (x, changed):
+    heads = split(words, 2)
+    mixed = F.scaled_dot_product_attention(heads, heads, heads, is_causal=True)
+    outputs.append(merge_heads(mixed))
+noticed = (outputs[0] - outputs[1]).abs().amax(dim=(0, 2)) > 1e-6
+print(noticed.tolist())
+#> [True, True, True, True, True, True]
