@@ -163,7 +163,10 @@ def block_diagram(language: str) -> str:
     outline = {"fill": "none", "stroke": INK, "stroke_width": 1.25}
     box(drawing, 1, 1, 114, 42, **outline)
     box(drawing, 123, 1, 216, 42, **outline)
-    for name, shape, x in (("x", "b × n × embed_dim", 58), (text["context"], "b × m × kv_dim", 231)):
+    for name, shape, x in (
+        ("x", "b × n × embed_dim", 58),
+        (text["context"], "b × m × kv_dim", 231),
+    ):
         write(drawing, name, x, 13, font_weight="bold")
         write(drawing, shape, x, 31, 11)
     for name, length, left in (("q_proj", "n", 1), ("k_proj", "m", 123), ("v_proj", "m", 235)):

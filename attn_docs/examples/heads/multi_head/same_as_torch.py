@@ -21,5 +21,5 @@ print(torch.allclose(our_weights.mean(dim=1), mean, atol=1e-12))
 #> True
 
 back = ours.to_torch()
-print(all(torch.equal(a, b) for a, b in zip(back.parameters(), theirs.parameters())))
+print(all(torch.equal(w, back.state_dict()[name]) for name, w in theirs.state_dict().items()))
 #> True
