@@ -235,8 +235,10 @@ _MAPS = {
 @functools.cache
 def trained_weights() -> Tensor:
     """Return the weights (heads, n, m) of the chapter's trained layer on seven letters."""
+    threads = torch.get_num_threads()
     with contextlib.redirect_stdout(io.StringIO()):
         task = importlib.import_module("attn_docs.examples.heads.multi_head.two_heads_learn")
+    torch.set_num_threads(threads)
     x = task.encode(torch.tensor([LETTERS]), torch.tensor([[MARKED]]))
     weights: Tensor = task.layers[2](x, need_weights=True)[1][0].detach()
     return weights

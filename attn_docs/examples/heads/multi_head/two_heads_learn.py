@@ -3,6 +3,8 @@ import torch.nn.functional as F
 
 from attn_docs import MultiHeadAttention
 
+torch.set_num_threads(1)  # the arrays are too small to share
+
 
 def encode(letters, marked):
     """Return (batch, 7, 16): letter, mark and place of each of seven letters."""
