@@ -81,6 +81,17 @@ def check_divides(name: str, value: int, whole_name: str, whole: int) -> None:
         raise ValueError(f"{name} must divide {whole_name} = {whole}; got {value}")
 
 
+def check_heads(embed_dim: int, num_heads: int, kv_dim: int, head_dim: int | None) -> int:
+    """Check the sizes of an attention module with heads; return the size of a head."""
+    for name, size in (("embed_dim", embed_dim), ("num_heads", num_heads), ("kv_dim", kv_dim)):
+        check_size(name, size)
+    if head_dim is None:
+        check_divides("num_heads", num_heads, "embed_dim", embed_dim)
+        return embed_dim // num_heads
+    check_size("head_dim", head_dim)
+    return head_dim
+
+
 def check_callable(name: str, value: object) -> None:
     """Refuse what cannot be called."""
     if not callable(value):
@@ -154,6 +165,16 @@ def check_float_tensor(name: str, value: Tensor, *, min_axes: int) -> None:
         )
 
 
+def check_axes(name: str, tensor: Tensor, *axes: str) -> None:
+    """Refuse anything but a floating-point tensor with exactly the named axes."""
+    check_float_tensor(name, tensor, min_axes=0)
+    if tensor.ndim != len(axes):
+        raise ValueError(
+            f"{name} must have {len(axes)} axes ({', '.join(axes)}); "
+            f"got shape {tuple(tensor.shape)}"
+        )
+
+
 def check_same_kind(name: str, value: Tensor, reference_name: str, reference: Tensor) -> None:
     """Refuse a tensor whose dtype or device differs from the reference tensor's."""
     if value.dtype != reference.dtype:
@@ -213,11 +234,7 @@ def check_value(
 def check_sequences(query: Tensor, key: Tensor, value: Tensor) -> tuple[int, ...]:
     """Check batches of queries and of pairs, sizes of a query and a key apart."""
     for name, tensor in (("query", query), ("key", key), ("value", value)):
-        check_float_tensor(name, tensor, min_axes=3)
-        if tensor.ndim != 3:
-            raise ValueError(
-                f"{name} must have 3 axes (batch, length, size); got shape {tuple(tensor.shape)}"
-            )
+        check_axes(name, tensor, "batch", "length", "size")
         check_same_kind(name, tensor, "query", query)
         if tensor.size(0) != query.size(0):
             raise ValueError(
@@ -263,11 +280,7 @@ def check_last_size(name: str, tensor: Tensor, what: str, size: int) -> None:
 
 def check_sequence(name: str, tensor: Tensor, what: str, size: int, weight: Tensor) -> None:
     """Check a module's input (batch, length, size) against the weight that multiplies it."""
-    check_float_tensor(name, tensor, min_axes=3)
-    if tensor.ndim != 3:
-        raise ValueError(
-            f"{name} must have 3 axes (batch, length, {what}); got shape {tuple(tensor.shape)}"
-        )
+    check_axes(name, tensor, "batch", "length", what)
     check_last_size(name, tensor, what, size)
     # autocast gives a linear layer's input the dtype it wants
     if not torch.is_autocast_enabled(tensor.device.type):

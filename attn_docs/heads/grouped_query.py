@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attn_docs._checks import (
+    check_axes,
     check_divides,
     check_options,
     check_probability,
@@ -239,11 +240,7 @@ def _check(
 ) -> None:
     shape = check_query_key(query, key, enable_gqa=enable_gqa)
     check_value(value, key, shape, enable_gqa=enable_gqa)
-    if query.ndim != 4:
-        raise ValueError(
-            f"query must have 4 axes (batch, heads, length, head_dim); "
-            f"got shape {tuple(query.shape)}"
-        )
+    check_axes("query", query, "batch", "heads", "length", "head_dim")
     check_probability("dropout_p", dropout_p)
     check_options(attn_mask, is_causal, scale, shape, query)
 

@@ -7,12 +7,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attn_docs._checks import (
+    check_axes,
     check_callable,
     check_context,
     check_divides,
     check_dropout,
     check_flag,
-    check_float_tensor,
+    check_heads,
     check_mask,
     check_sequence,
     check_size,
@@ -55,11 +56,7 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
     Reference:
         Vaswani et al., "Attention Is All You Need", section 3.2.2, arXiv:1706.03762 (2017).
     """
-    check_float_tensor("x", x, min_axes=3)
-    if x.ndim != 3:
-        raise ValueError(
-            f"x must have 3 axes (batch, length, embed_dim); got shape {tuple(x.shape)}"
-        )
+    check_axes("x", x, "batch", "length", "embed_dim")
     check_size("num_heads", num_heads)
     check_divides("num_heads", num_heads, "x's last size", x.size(-1))
     batch, length, size = x.shape
@@ -96,11 +93,7 @@ def merge_heads(x: Tensor) -> Tensor:
     Reference:
         Vaswani et al., "Attention Is All You Need", section 3.2.2, arXiv:1706.03762 (2017).
     """
-    check_float_tensor("x", x, min_axes=4)
-    if x.ndim != 4:
-        raise ValueError(
-            f"x must have 4 axes (batch, heads, length, head_dim); got shape {tuple(x.shape)}"
-        )
+    check_axes("x", x, "batch", "heads", "length", "head_dim")
     return x.transpose(1, 2).flatten(2)  # b n h·d
 
 
@@ -164,13 +157,7 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         kv_dim = embed_dim if kv_dim is None else kv_dim
-        check_size("embed_dim", embed_dim)
-        check_size("num_heads", num_heads)
-        check_size("kv_dim", kv_dim)
-        if head_dim is None:
-            check_divides("num_heads", num_heads, "embed_dim", embed_dim)
-            head_dim = embed_dim // num_heads
-        check_size("head_dim", head_dim)
+        head_dim = check_heads(embed_dim, num_heads, kv_dim, head_dim)
         check_flag("bias", bias)
         check_dropout(dropout)
         check_callable("attend", attend)

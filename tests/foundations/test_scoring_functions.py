@@ -417,7 +417,7 @@ REFUSED = [
     (
         {"query": torch.zeros(5, 4)},
         ValueError,
-        "query must have at least 3 axes; got shape (5, 4)",
+        "query must have 3 axes (batch, length, size); got shape (5, 4)",
     ),
     (
         {"query": torch.zeros(2, 3, 5, 4)},

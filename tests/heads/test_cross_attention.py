@@ -248,7 +248,7 @@ def test_dropout_is_on_the_weights_and_silent_in_eval() -> None:
         (
             lambda: layer()(normal(2, 3, 6), normal(5, 8)),
             ValueError,
-            "context must have at least 3 axes; got shape (5, 8)",
+            "context must have 3 axes (batch, length, context_dim); got shape (5, 8)",
         ),
         (
             lambda: layer()(normal(2, 3, 6), None),

@@ -364,7 +364,7 @@ def test_splitting_a_transposed_tensor_needs_no_copy_and_merging_gives_right_num
         (
             lambda: merge_heads(torch.ones(2, 3, 4)),
             ValueError,
-            "x must have at least 4 axes; got shape (2, 3, 4)",
+            "x must have 4 axes (batch, heads, length, head_dim); got shape (2, 3, 4)",
         ),
         (
             lambda: merge_heads(torch.ones(1, 2, 3, 4, 5)),
@@ -406,14 +406,18 @@ def bad_calls(x, context) -> list[tuple[dict, type[Exception], str]]:
     mask = "attn_mask must "
     axes = mask + "have 2 to 4 axes, each 1 or that of the scores (2, 3, 5, 7) counted from the"
     return [
-        ({"x": x[0]}, ValueError, "x must have at least 3 axes; got shape (5, 12)"),
+        (
+            {"x": x[0]},
+            ValueError,
+            "x must have 3 axes (batch, length, embed_dim); got shape (5, 12)",
+        ),
         ({"x": x[None]}, ValueError, "x must have 3 axes (batch, length, embed_dim)"),
         ({"x": x[..., :11]}, ValueError, "x must have embed_dim 12 as its last size; got 11"),
         ({"x": x.float()}, TypeError, "x must have the weight's dtype torch.float64; got"),
         ({"x": x.long()}, TypeError, "x must be float16, bfloat16, float32 or float64; got"),
         ({"x": x.tolist()}, TypeError, "x must be a torch.Tensor; got list"),
         ({"context": context[:1]}, ValueError, "context must have x's batch 2; got 1"),
-        ({"context": context[0]}, ValueError, "context must have at least 3 axes"),
+        ({"context": context[0]}, ValueError, "context must have 3 axes (batch, length, kv_dim)"),
         ({"context": x}, ValueError, "context must have kv_dim 10 as its last size; got 12"),
         ({"context": None}, ValueError, "context must have kv_dim 10 as its last size; got 12"),
         ({"context": context.half()}, TypeError, "context must have the weight's dtype"),
