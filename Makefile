@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 export NO_MKDOCS_2_WARNING := 1
+# whole files to each of two processes; tests/site has the longest, so it is collected first
+TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: serve site test audit outputs figures bench lint chapter
 
@@ -13,10 +15,10 @@ site: .venv/site.done
 	$(BIN)/mkdocs build --site-dir site
 
 test: .venv/test.done
-	$(BIN)/python -m pytest --ignore tests/audit
+	$(BIN)/python -m pytest $(TWO) --ignore tests/audit
 
 audit: .venv/test.done
-	$(BIN)/python -m pytest tests/audit
+	$(BIN)/python -m pytest --numprocesses 2 tests/audit
 	$(BIN)/zizmor --offline .github/workflows
 
 outputs: .venv/test.done

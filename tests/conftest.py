@@ -29,7 +29,7 @@ ARGUMENTS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 ).split()
-NO_BROWSER = pytest.StashKey[str]()
+NO_BROWSER = "BROWSER CHECKS DID NOT RUN"
 
 
 class Site:
@@ -91,14 +91,13 @@ def address(site: Site) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
+def browser() -> Iterator[Browser]:
     names = ["chromium", "chromium-browser", "google-chrome", "chrome"]
     chromium = next(filter(None, map(shutil.which, names)), None)
     if chromium is None:
-        message = f"BROWSER CHECKS DID NOT RUN: chromium not found (looked for {', '.join(names)})"
+        message = f"{NO_BROWSER}: chromium not found (looked for {', '.join(names)})"
         if os.environ.get("REQUIRE_BROWSER") == "1":
             pytest.fail(message, pytrace=False)
-        request.config.stash[NO_BROWSER] = message
         pytest.skip(message)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
@@ -106,11 +105,10 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
         launched.close()
 
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    if message := config.stash.get(NO_BROWSER, None):
-        terminalreporter.write_line(message, red=True, bold=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reasons = {str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])}
+    for reason in sorted(reason for reason in reasons if NO_BROWSER in reason):
+        terminalreporter.write_line(reason, red=True, bold=True)
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element
 import html5lib
 
 
+@cache
 def parse(html: str) -> tuple[Element, list[str]]:
     """Return a page's tree, its tags without namespaces, and what HTML's grammar forbids in it."""
     parser = html5lib.HTMLParser(namespaceHTMLElements=False)
@@ -19,7 +20,6 @@ def parse(html: str) -> tuple[Element, list[str]]:
     return tree, [f"line {line}: {code} {data}" for (line, _), code, data in parser.errors]
 
 
-@cache
 def tree(page: Path) -> Element:
     """Return the tree of a built page."""
     return parse(page.read_text(encoding="utf-8"))[0]

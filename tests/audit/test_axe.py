@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Site
-from tests.site.test_browser import violations
+from tests.site.test_browser import THIN, violations
 
 RULES = {"target-size": {"enabled": True}}  # of WCAG 2.2, and off by default
 
@@ -11,5 +11,10 @@ RULES = {"target-size": {"enabled": True}}  # of WCAG 2.2, and off by default
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page(site: Site, visit, scheme, width):
-    found = {url: violations(visit(url, width, scheme).tab, rules=RULES) for url in site.pages}
+    found = {}
+    for url in site.pages:
+        tab = visit(url, width, scheme).tab
+        if width == 360:  # the same words have the same colours at both widths
+            tab.evaluate(THIN)
+        found[url] = violations(tab, rules=RULES)
     assert not {url: faults for url, faults in found.items() if faults}
