@@ -3,6 +3,8 @@
 import multiprocessing
 import platform
 import resource
+import statistics
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection
@@ -18,6 +20,30 @@ def seconds(function: Callable[[], object]) -> float:
     """Return the median time of a call."""
     timer = Timer("function()", globals={"function": function}, num_threads=THREADS)
     return timer.blocked_autorange(min_run_time=0.5).median
+
+
+def paired_ratio(
+    first: Callable[[], object], second: Callable[[], object], rounds: int = 31
+) -> float:
+    """Return the first call's time over the second's: the median of pairs taken in turns.
+
+    A busy machine slows both calls of a pair alike.
+    """
+    first()
+    calls = max(1, round(0.002 / _seconds(second, 3)))
+    ratios = []
+    for turn in range(rounds):
+        order = (first, second) if turn % 2 else (second, first)
+        spent = {call: _seconds(call, calls) for call in order}
+        ratios.append(spent[first] / spent[second])
+    return statistics.median(ratios)
+
+
+def _seconds(call: Callable[[], object], calls: int) -> float:
+    start = time.perf_counter()
+    for _ in range(calls):
+        call()
+    return (time.perf_counter() - start) / calls
 
 
 def peak_mebibytes(function: Callable[[], object]) -> float:

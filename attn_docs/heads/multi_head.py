@@ -206,8 +206,9 @@ class MultiHeadAttention(nn.Module):
         check_flag("need_weights", need_weights)
 
         query = split_heads(self.q_proj(x), self.num_heads)  # b h n d
-        key = split_heads(self.k_proj(context), self.num_kv_heads)  # b g m d
-        value = split_heads(self.v_proj(context), self.num_kv_heads)  # b g m d
+        # every query reads all keys and values: a copy with a head's rows in a row pays
+        key = split_heads(self.k_proj(context), self.num_kv_heads).contiguous()  # b g m d
+        value = split_heads(self.v_proj(context), self.num_kv_heads).contiguous()  # b g m d
 
         mask = _head_mask(attn_mask, (batch, self.num_heads, n, m), query)
         if mask is not None and is_causal:

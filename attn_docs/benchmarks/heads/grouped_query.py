@@ -1,7 +1,5 @@
 """Grouped-query attention by repeated keys, by broadcast ones, and PyTorch's own."""
 
-import statistics
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -14,10 +12,11 @@ from attn_docs import (
     grouped_query_attention_repeat,
     masked_softmax,
 )
-from attn_docs.benchmarks._measure import circumstances, peak_mebibytes
+from attn_docs.benchmarks._measure import circumstances, paired_ratio, peak_mebibytes
 from attn_docs.tables._markdown import table
 
 HEADS, KV_HEADS, HEAD_DIM = 32, 8, 128
+ROUNDS = 15
 # name: queries, keys
 CASES = {"one word": (1, 8192), "a text": (384, 384)}
 
@@ -66,26 +65,6 @@ NAMES = {
 }
 
 
-def ratios(calls: dict[str, Callable[[], object]], rounds: int = 15) -> dict[str, float]:
-    """Return each call's time over the first one's: the median of rounds in which all take turns.
-
-    A busy machine slows all calls of a round alike.
-    """
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for call in calls.values():
-        call()
-    for _ in range(rounds):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            times[name].append(time.perf_counter() - start)
-    first = next(iter(times.values()))
-    return {
-        name: statistics.median(a / b for a, b in zip(taken, first, strict=True))
-        for name, taken in times.items()
-    }
-
-
 @torch.no_grad()
 def measure() -> dict[str, dict[str, Measurement]]:
     """Measure all ways on the sizes of one layer of Llama 3 8B, in float32, on one thread."""
@@ -105,7 +84,8 @@ def measure() -> dict[str, dict[str, Measurement]]:
         }
         peaks = {name: peak_mebibytes(call) for name, call in calls.items()}
         measured[case] = {
-            name: Measurement(ratio, peaks[name]) for name, ratio in ratios(calls).items()
+            name: Measurement(paired_ratio(call, calls["repeat"], ROUNDS), peaks[name])
+            for name, call in calls.items()
         }
     torch.set_num_threads(threads)
     return measured

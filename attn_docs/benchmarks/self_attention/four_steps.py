@@ -1,7 +1,5 @@
 """One fused projection against three, over batch, length and size."""
 
-import statistics
-import time
 import weakref
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,7 +9,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from attn_docs.benchmarks._measure import circumstances
+from attn_docs.benchmarks._measure import circumstances, paired_ratio
 from attn_docs.tables._markdown import table
 
 SIZES = ((1, 1, 64), (1, 64, 64), (4, 128, 256), (4, 128, 1024))  # batch, words, size
@@ -89,24 +87,6 @@ def peak_bytes(call: Callable[[], object], known: list[Tensor]) -> int:
     return alive.peak
 
 
-def paired_ratio(first: Callable[[], object], second: Callable[[], object]) -> float:
-    """Return the median of the first call's time over the second's, taken in turns."""
-    calls = max(1, round(0.002 / _seconds(second, 3)))
-    ratios = []
-    for turn in range(ROUNDS):
-        order = (first, second) if turn % 2 else (second, first)
-        spent = {call: _seconds(call, calls) for call in order}
-        ratios.append(spent[first] / spent[second])
-    return statistics.median(ratios)
-
-
-def _seconds(call: Callable[[], object], calls: int) -> float:
-    start = time.perf_counter()
-    for _ in range(calls):
-        call()
-    return (time.perf_counter() - start) / calls
-
-
 def measure() -> dict[tuple[int, int, int], Measurement]:
     """Measure both on the same inputs and with the same weights, on one thread."""
     torch.manual_seed(0)
@@ -134,8 +114,8 @@ def measure() -> dict[tuple[int, int, int], Measurement]:
         for run in runs:
             run()
         measured[batch, words, size] = Measurement(
-            paired_ratio(*runs[:2]),
-            paired_ratio(*runs[2:]),
+            paired_ratio(runs[0], runs[1], ROUNDS),
+            paired_ratio(runs[2], runs[3], ROUNDS),
             (
                 peak_bytes(runs[2], [x, gradient, *three.parameters()]),
                 peak_bytes(runs[3], [x, gradient, *one.parameters()]),
