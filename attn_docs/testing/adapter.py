@@ -3,12 +3,20 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from types import NoneType
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+from attn_docs._checks import check_callable, check_flag
+
 MASK_NAMES = ("attn_mask", "mask", "attention_mask")
+CHOICES = {
+    "mask_true": ("attends", "blocks", "added"),
+    "mask_axes": (None, 1, 2, 3, 4),
+    "arguments": ("x", "query, key, value"),
+}
 CAUSAL_NAMES = ("is_causal", "causal")
 CONTEXT_NAMES = ("context", "memory", "encoder_hidden_states", "key_value_states")
 TRIPLES = (("query", "key", "value"), ("q", "k", "v"), ("queries", "keys", "values"))
@@ -34,7 +42,9 @@ class Adapter:
         mask_true: What True means to the module: "attends", "blocks", or "added" for a mask of
             0 and the dtype's most negative number, which is added to the scores.
         mask_axes: Axes of the mask: 1 for (batch, m), 2 for (n, m), 3 for (batch, n, m), 4 for
-            (batch, 1, n, m). None tries 2, 3 and 4.
+            (batch, 1, n, m). None tries 2, 3, 4 and 1.
+        mask_dtype: Type of a mask that is not added: torch.bool, or torch.long for 1 and 0. None
+            tries both, and the type of the input.
         is_causal: Name of the flag that hides the future; None if there is none.
         context: Name of the argument for the sequence attended to; None if there is none.
         arguments: "x" for `module(x)`, "query, key, value" for three leading arguments.
@@ -43,6 +53,10 @@ class Adapter:
         output: Takes the output out of what the module returns; the first of a tuple by default.
         step: `step(module, x, cache)` returns (output, cache): the next few positions, given what
             came before. `cache` is None at the start.
+
+    Raises:
+        TypeError: If a field has the wrong type.
+        ValueError: If a field that names a choice is none of the choices.
 
     Example:
         ```python
@@ -73,12 +87,38 @@ class Adapter:
     keywords: Mapping[str, object] = field(default_factory=dict)
     output: Callable[[Any], Tensor] = first
     step: Callable[[nn.Module, Tensor, Any], tuple[Tensor, Any]] | None = None
+    mask_dtype: torch.dtype | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no call could be made of."""
+        for name in ("attn_mask", "is_causal", "context"):
+            if not isinstance(value := getattr(self, name), (str, NoneType)):
+                raise TypeError(f"{name} must be the name of an argument or None; got {value!r}")
+        for name, choices in CHOICES.items():
+            if (value := getattr(self, name)) not in choices:
+                allowed = ", ".join(repr(choice) for choice in choices)
+                raise ValueError(f"{name} must be one of {allowed}; got {value!r}")
+        check_flag("batch_first", self.batch_first)
+        if not isinstance(self.keywords, Mapping):
+            raise TypeError(f"keywords must be a mapping; got {self.keywords!r}")
+        check_callable("output", self.output)
+        if self.step is not None:
+            check_callable("step", self.step)
+        if not isinstance(self.mask_dtype, (torch.dtype, NoneType)):
+            raise TypeError(f"mask_dtype must be a torch.dtype or None; got {self.mask_dtype!r}")
 
     def needs_context(self, module: nn.Module) -> bool:
-        """Whether the module cannot be called on `x` alone."""
-        if self.context is None or self.arguments != "x":
+        """Whether the module cannot be called without a context."""
+        return self.arguments == "x" and self._required(module, self.context)
+
+    def needs_mask(self, module: nn.Module) -> bool:
+        """Whether the module cannot be called without a mask."""
+        return self._required(module, self.attn_mask)
+
+    def _required(self, module: nn.Module, name: str | None) -> bool:
+        if name is None or name in self.keywords:
             return False
-        parameter = inspect.signature(module.forward).parameters.get(self.context)
+        parameter = inspect.signature(module.forward).parameters.get(name)
         return parameter is not None and parameter.default is inspect.Parameter.empty
 
     @property
@@ -122,20 +162,20 @@ class Adapter:
         return output if self.batch_first else output.transpose(0, 1)
 
     def translate(self, mask: Tensor, x: Tensor) -> Tensor:
-        """Return a boolean mask (n, m), True where a query may attend, as the module wants it."""
+        """Return a mask (n, m) or (batch, n, m), True: may attend, as the module wants it."""
         if self.mask_true == "blocks":
             mask = ~mask
         if self.mask_true == "added":
             lowest = torch.finfo(x.dtype).min
             mask = torch.zeros_like(mask, dtype=x.dtype).masked_fill(~mask, lowest)
-        batch = x.size(0)
+        elif self.mask_dtype is not None:
+            mask = mask.to(self.mask_dtype)
+        if self.mask_axes in (2, None):
+            return mask
+        mask = mask.expand(x.size(0), *mask.shape[-2:])
         if self.mask_axes == 1:
-            return mask[0].expand(batch, -1)
-        if self.mask_axes == 3:
-            return mask.expand(batch, *mask.shape)
-        if self.mask_axes == 4:
-            return mask.expand(batch, 1, *mask.shape)
-        return mask
+            return mask[:, 0]
+        return mask if self.mask_axes == 3 else mask[:, None]
 
 
 class FunctionAdapter(Adapter):
@@ -153,7 +193,14 @@ class FunctionAdapter(Adapter):
 
     def needs_context(self, module: nn.Module) -> bool:  # noqa: ARG002  (the function decides)
         """Whether the function cannot be called on `x` alone."""
-        parameter = inspect.signature(self.function).parameters.get("context")  # type: ignore[attr-defined]
+        return self._needs("context")
+
+    def needs_mask(self, module: nn.Module) -> bool:  # noqa: ARG002
+        """Whether the function cannot be called without a mask."""
+        return self._needs("attn_mask")
+
+    def _needs(self, name: str) -> bool:
+        parameter = inspect.signature(self.function).parameters.get(name)  # type: ignore[attr-defined]
         return parameter is not None and parameter.default is inspect.Parameter.empty
 
     def __call__(self, module: nn.Module, x: Tensor, **options: Any) -> Tensor:

@@ -39,6 +39,16 @@ MASKS = {
     "one ahead": "the mask is off by one: a position sees the next one",
 }
 
+TILED = {
+    which: f"{what} heads are repeated as a whole (repeat: K1 K2 K1 K2), "
+    "expected each in a row (repeat_interleave: K1 K1 K2 K2)"
+    for which, what in (
+        ("tiled", "key and value"),
+        ("keys tiled", "only the key"),
+        ("values tiled", "only the value"),
+    )
+}
+
 
 @dataclass(frozen=True)
 class Hypothesis:
@@ -60,11 +70,12 @@ class Hypothesis:
         for axis in ("queries", "heads"):
             yield replace(self, axis=axis)
         if self.num_kv_heads not in (1, self.num_heads):
-            yield replace(self, groups="tiled")
+            for groups in ("tiled", "keys tiled", "values tiled"):
+                yield replace(self, groups=groups)
         if self.num_heads > 1:
             for split in ("view", "across", "kv view"):
                 yield replace(self, split=split)
-            for merge in ("view", "mean"):
+            for merge in ("view", "mean", "sum"):
                 yield replace(self, merge=merge)
             yield replace(self, split="view", merge="view")
         for mask in MASKS:
@@ -92,7 +103,20 @@ def divisor_value(
         "√(head_dim/2)": math.sqrt(head_dim / 2),
         "√(2·head_dim)": math.sqrt(2 * head_dim),
     }
-    return values[name]
+    return values[name] if name in values else float(name)
+
+
+def repeat_heads(
+    key: Tensor, value: Tensor, group: int, groups: str, dim: int
+) -> tuple[Tensor, Tensor]:
+    """Give each query head a key and a value head, in the order that `groups` names."""
+
+    def repeated(tensor: Tensor, tiled: tuple[str, str]) -> Tensor:
+        if groups not in tiled:
+            return tensor.repeat_interleave(group, dim)
+        return torch.cat([tensor] * group, dim)
+
+    return repeated(key, ("tiled", "keys tiled")), repeated(value, ("tiled", "values tiled"))
 
 
 def attention(

@@ -11,7 +11,14 @@ import torch
 from torch import Tensor
 
 from attn_docs._checks import check_callable
-from attn_docs.testing.formula import MASKS, Hypothesis, attention, divisor_value
+from attn_docs.testing.formula import (
+    MASKS,
+    TILED,
+    Hypothesis,
+    attention,
+    divisor_value,
+    repeat_heads,
+)
 from attn_docs.testing.report import PROPERTIES, Finding, Report
 from attn_docs.testing.verdicts import (
     NO_MASK,
@@ -175,11 +182,7 @@ class FunctionProbe:
         query, key, value = inputs
         how = how or Hypothesis(query.size(1), key.size(1))
         if key.size(1) != query.size(1):
-            group = query.size(1) // key.size(1)
-            if how.groups == "interleaved":
-                key, value = (t.repeat_interleave(group, 1) for t in (key, value))
-            else:
-                key, value = (t.repeat(1, group, 1, 1) for t in (key, value))
+            key, value = repeat_heads(key, value, query.size(1) // key.size(1), how.groups, 1)
         length = query.size(-2)
         divisor = divisor_value(how.divisor, how, query.size(-1), query.size(-1), length)
         if scale is not None:
@@ -315,16 +318,12 @@ def groups(probe: FunctionProbe) -> Finding:
     right = replace(probe.how or Hypothesis(HEADS, 2), num_kv_heads=2)
     if near(probe.expected(inputs, how=right), output):
         return finding(name, "pass", "2 key heads serve 4 query heads in a row")
-    tiled = near(probe.expected(inputs, how=replace(right, groups="tiled")), output)
-    return finding(
-        name,
-        "fail",
-        f"off by {(probe.expected(inputs, how=right) - output).abs().max():.2e}",
-        "key and value heads are repeated as a whole (repeat: K1 K2 K1 K2), "
-        "expected each in a row (repeat_interleave: K1 K1 K2 K2)"
-        if tiled
-        else "query heads are matched with the wrong key heads",
-    )
+    reason = "query heads are matched with the wrong key heads"
+    for order in TILED:
+        if near(probe.expected(inputs, how=replace(right, groups=order)), output):
+            reason = TILED[order]
+    off = (probe.expected(inputs, how=right) - output).abs().max()
+    return finding(name, "fail", f"off by {off:.2e}", reason)
 
 
 def mask_check(name: str, bad: tuple[str, ...]) -> Callable[[FunctionProbe], Finding]:

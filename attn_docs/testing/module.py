@@ -1,8 +1,10 @@
 """Check an attention module: its numbers from outside, its structure from its layers."""
 
 import copy
-from collections.abc import Callable
-from contextlib import nullcontext, suppress
+import inspect
+import math
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,9 +15,18 @@ from torch.overrides import TorchFunctionMode
 
 from attn_docs._checks import check_callable, check_flag, check_number, check_size
 from attn_docs.testing.adapter import Adapter, FunctionAdapter, adapter_for
-from attn_docs.testing.formula import MASKS
+from attn_docs.testing.formula import DIVISORS, MASKS, TILED, repeat_heads
 from attn_docs.testing.report import PROPERTIES, Finding, Report
-from attn_docs.testing.structure import LinearLayers, Structure, find, matches, reproduce
+from attn_docs.testing.structure import (
+    FUSED_VIEW,
+    Layer,
+    LinearLayers,
+    Structure,
+    find,
+    matches,
+    reproduce,
+    split_layers,
+)
 from attn_docs.testing.verdicts import (
     NO_MASK,
     finding,
@@ -28,6 +39,7 @@ from attn_docs.testing.verdicts import (
 
 LENGTH = 6
 SEEDS = range(8)
+MODES = ("evaluation", "training")
 UNEXPLAINED = "no way of computing that is searched reproduces the output of its layers"
 
 
@@ -105,13 +117,17 @@ def check_module(
 
 
 class NoDropout(TorchFunctionMode):
-    """Switch off the dropout of every function that drops."""
+    """Switch off the dropout of every function of PyTorch that drops."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the function with a probability of zero."""
         kwargs = dict(kwargs or {})
         if func in (F.dropout, torch.dropout, F.alpha_dropout, F.feature_alpha_dropout):
             return args[0] if args else kwargs["input"]
+        if func is F.multi_head_attention_forward:
+            bound = inspect.signature(func).bind(*args, **kwargs)
+            bound.arguments["dropout_p"] = 0.0
+            args, kwargs = bound.args, bound.kwargs
         if func is F.scaled_dot_product_attention:
             if len(args) > 4:
                 args = (*args[:4], 0.0, *args[5:])
@@ -132,7 +148,9 @@ class Probe:
     positions: bool
     device: torch.device
     scale: float | None = None
-    structure: Structure | None = None
+    structures: dict[str, Structure | None] = field(default_factory=dict)
+    training_differs: str = ""
+    quiet_training: bool = False
     mask_behaviours: dict[str, tuple[str, str]] = field(default_factory=dict)
     random_eval: str = ""
     built_in_causal: bool = False
@@ -141,10 +159,12 @@ class Probe:
         """Copy the module, and see that it can be called."""
         self.module = self.fresh_copy(torch.float64)
         try:
+            self.adapter = fit_mask(self)
             self.call(self.random(1, LENGTH))
         except Exception:
             self.module = self.fresh_copy(torch.float32)
             try:
+                self.adapter = fit_mask(self)
                 self.call(self.random(1, LENGTH))
             except Exception as error:
                 shape = (1, LENGTH, self.embed_dim)
@@ -152,8 +172,8 @@ class Probe:
                     f"module must run on an input of shape {shape}, perhaps through an adapter; "
                     f"it raised {type(error).__name__}: {error}"
                 ) from error
-        self.adapter = replace_mask_axes(self)
         self.random_eval = self.randomness()
+        self.quiet_training = self.deterministic_training()
         told = self.causal and not self.adapter.takes_causal
         self.built_in_causal = told or self.hides_future()
 
@@ -164,6 +184,39 @@ class Probe:
         except RuntimeError:  # no gradient, as where the input is overwritten
             return False
         return not seen.triu(1).any() and bool(seen.tril(-1).any())
+
+    @property
+    def structure(self) -> Structure | None:
+        """The way of computing in evaluation."""
+        return self.structures.get("evaluation")
+
+    def deterministic_training(self) -> bool:
+        """Tell whether all that is random in training is dropout that can be switched off."""
+        x = self.random(1, LENGTH)
+        outputs = []
+        for seed in (0, 1):
+            torch.manual_seed(seed)
+            with self.mode("training", quiet=True):
+                outputs.append(self.call(x).detach())
+        return matches(*outputs)
+
+    @contextmanager
+    def mode(self, mode: str, *, quiet: bool) -> Iterator[None]:
+        """Run in training or in evaluation; quiet is without dropout."""
+        self.module.train(mode == "training")
+        try:
+            with NoDropout() if quiet else nullcontext():
+                yield
+        finally:
+            self.module.eval()
+
+    def quiet(self, mode: str) -> AbstractContextManager[None]:
+        """Run in training or in evaluation, without dropout where that is possible."""
+        return self.mode(mode, quiet=mode == "training" and self.quiet_training)
+
+    def seeds(self, mode: str) -> Iterable[int]:
+        """Return as many seeds as uncover what dropout hides."""
+        return (0,) if mode == "evaluation" or self.quiet_training else SEEDS
 
     def randomness(self) -> str:
         """Return how evaluation differs from seed to seed; empty if it does not."""
@@ -226,6 +279,10 @@ class Probe:
             context = self.own_context(x)
         if context is not None:
             options["context"] = context
+        if mask is None and self.adapter.needs_mask(self.original):
+            keys = x if context is None else context
+            shape = x.size(1), keys.size(1)
+            options["attn_mask"] = torch.ones(shape, dtype=torch.bool, device=self.device)
         # what evaluation should not drop is not dropped, so that the other checks can go on
         quiet = bool(self.random_eval) and not self.module.training
         with NoDropout() if quiet else nullcontext():
@@ -264,76 +321,113 @@ class Probe:
         """Search for the way of computing that reproduces the output of this module."""
         self.scale = scale
         x = self.random(1, LENGTH)
-        layers, output = self.layers_and_output(x, causal=self.built_in_causal)
         mask = self.causal_mask(LENGTH) if self.built_in_causal else None
-        self.structure = self.find(layers, output, x, mask, num_heads)
+        layers, output = self.layers_and_output(x, causal=self.built_in_causal)
+        found = self.find(layers, output, x, mask, num_heads)
+        self.structures = dict.fromkeys(MODES, found)
+        if self.quiet_training:
+            with self.quiet("training"):
+                layers, training = self.layers_and_output(x, causal=self.built_in_causal)
+            if not matches(training, output):
+                error = (training - output).abs().max()
+                self.training_differs = (
+                    f"training, without dropout, differs from evaluation by {error:.2e}"
+                )
+                self.structures["training"] = self.find(layers, training, x, mask, num_heads)
         if self.adapter.takes_mask:
-            for mode in ("evaluation", "training"):
+            for mode in MODES:
                 try:
-                    behaviour = mask_behaviour(self, training=mode == "training")
+                    behaviour = mask_behaviour(self, mode)
                 except Exception as error:
                     behaviour = "raised", f"a boolean mask raised {type(error).__name__}: {error}"
                 self.mask_behaviours[mode] = behaviour
 
     def find(
         self,
-        layers: list[Any],
+        layers: list[Layer],
         output: Tensor,
         x: Tensor,
         mask: Tensor | None,
-        num_heads: int | None,
+        num_heads: int | None = None,
+        *,
+        known: Structure | None = None,
     ) -> Structure | None:
         """Search for the structure, given what the layers did with `x`."""
         context = self.own_context(x)[0]
-        return find(layers, output, x[0], context, mask, num_heads, self.scale)
+        return find(layers, output, x[0], context, mask, num_heads, self.scale, known)
 
-    def inner_output(self, layers: list[Any], output: Tensor, x: Tensor) -> Tensor:
+    def inner_output(self, layers: list[Layer], output: Tensor, x: Tensor) -> Tensor:
         """Return what went into the output projection, or the output if there is none."""
-        inputs = (x[0], self.own_context(x)[0])
-        inner = [a.input for a in layers if not any(matches(a.input, b) for b in inputs)]
-        return inner[0] if inner else output
+        _, rest = split_layers(layers, x[0], self.own_context(x)[0])
+        return rest[0].input if rest else output
 
-    def layers_and_output(self, x: Tensor, **options: Any) -> tuple[list[Any], Tensor]:
+    def layers_and_output(self, x: Tensor, **options: Any) -> tuple[list[Layer], Tensor]:
         """Return what the module's linear layers took and gave, and the output."""
         with LinearLayers(self.module) as recorder:
             output = self.call(x, **options)
         return recorder.layers, output.detach()[0]
 
 
-def replace_mask_axes(probe: Probe) -> Adapter:
-    """Return the adapter with the first number of mask axes that the module takes."""
+def fit_mask(probe: Probe) -> Adapter:
+    """Return the adapter with the first number of axes and type of mask that the module takes."""
     adapter = probe.adapter
-    if not adapter.takes_mask or adapter.mask_axes is not None:
+    if not adapter.takes_mask or isinstance(adapter, FunctionAdapter):
         return adapter
-    mask = torch.ones(LENGTH, LENGTH, dtype=torch.bool, device=probe.device)
-    for axes in (2, 3, 4, 1):
-        probe.adapter = replace(adapter, mask_axes=axes)
-        with suppress(Exception):
-            if probe.call(probe.random(1, LENGTH), mask).shape[:2] == (1, LENGTH):
-                return probe.adapter
-    return replace(adapter, attn_mask=None)
+    batch, length = 2, 7  # a length that is seldom the number of heads
+    mask = torch.ones(length, length, dtype=torch.bool, device=probe.device)
+    dtypes: tuple[torch.dtype | None, ...] = (torch.bool, torch.long, probe.dtype)
+    if adapter.mask_true == "added" or adapter.mask_dtype is not None:
+        dtypes = (adapter.mask_dtype,)
+    for dtype in dtypes:
+        for axes in (2, 3, 4, 1) if adapter.mask_axes is None else (adapter.mask_axes,):
+            probe.adapter = replace(adapter, mask_axes=axes, mask_dtype=dtype)
+            with suppress(Exception):
+                if probe.call(probe.random(batch, length), mask).shape[:2] == (batch, length):
+                    return probe.adapter
+    probe.adapter = adapter
+    if adapter.mask_axes is None and not adapter.needs_mask(probe.original):
+        return replace(adapter, attn_mask=None)
+    return adapter
 
 
 def oracle(probe: Probe) -> Finding:
-    """The output is the formula's."""
+    """The output is the formula's, in evaluation and in training."""
     found = probe.structure
-    if found is None:
+    if found is None and not all_wrongs(probe):
         return skip("oracle", UNEXPLAINED)
+    wrong = "; ".join(all_wrongs(probe).values())
+    if found is None or wrong:
+        return finding("oracle", "fail", probe.training_differs or wrong, wrong)
     heads = f"{found.how.num_heads} heads of {found.head_dim}"
     if found.how.num_kv_heads != found.how.num_heads:
         heads += f", {found.how.num_kv_heads} key and value heads"
-    wrong = wrongs(found)
-    return judge("oracle", not wrong, f"reproduced with {heads}", "; ".join(wrong.values()))
+    return judge(
+        "oracle",
+        not probe.training_differs,
+        probe.training_differs or f"reproduced with {heads}",
+        "training computes something else than evaluation, besides dropout",
+    )
+
+
+def all_wrongs(probe: Probe) -> dict[str, str]:
+    """Return what is wrong with the structures of both modes, by property."""
+    found = {mode: wrongs(s) if s is not None else {} for mode, s in probe.structures.items()}
+    if not probe.training_differs:
+        return found["evaluation"]
+    return {
+        name: f"{cause} (in {mode})" for mode in MODES[::-1] for name, cause in found[mode].items()
+    }
 
 
 def wrongs(found: Structure) -> dict[str, str]:
     """Return what is wrong with the structure that was found, by property."""
     how, wrong = found.how, {}
     if how.divisor != "√head_dim":
-        root = found.head_dim**0.5
-        wrong["scale"] = (
-            f"scaled by {how.divisor} = {found.divisor:.4g}, expected √head_dim = {root:.4g}"
-        )
+        expected = f"{found.expected:.4g}"
+        if math.isclose(found.expected, found.head_dim**0.5):
+            expected = f"√head_dim = {expected}"
+        name = f"{how.divisor} = " if how.divisor in DIVISORS else ""
+        wrong["scale"] = f"scaled by {name}{found.divisor:.4g}, expected {expected}"
     if how.axis != "keys":
         wrong["weights"] = f"the softmax runs over the {how.axis}, expected the keys"
     if how.split == "across":
@@ -345,13 +439,14 @@ def wrongs(found: Structure) -> dict[str, str]:
         wrong["head layout"] = (
             f"heads are {what} by view alone, without a transpose: scrambled heads mix positions"
         )
-    elif how.merge == "mean":
-        wrong["head layout"] = "heads are averaged, not put side by side"
-    if how.groups == "tiled":
-        wrong["group order"] = (
-            "key and value heads are repeated as a whole (repeat: K1 K2 K1 K2), "
-            "expected each in a row (repeat_interleave: K1 K1 K2 K2)"
-        )
+    elif how.merge in ("mean", "sum"):
+        does = "averaged" if how.merge == "mean" else "added up"
+        wrong["head layout"] = f"heads are {does}, not put side by side"
+    if found.wrong:
+        name = "head layout" if found.wrong == FUSED_VIEW else "projections"
+        wrong[name] = found.wrong
+    if how.groups in TILED:
+        wrong["group order"] = TILED[how.groups]
     if how.mask != "right":
         wrong["causality"] = f"the built-in causal mask: {MASKS[how.mask]}"
     wrong.update(wrong_sources(found))
@@ -380,33 +475,34 @@ def from_structure(name: str, good: str) -> Callable[[Probe], Finding]:
 
     def check(probe: Probe) -> Finding:
         found = probe.structure
-        if found is None:
+        cause = all_wrongs(probe).get(name, "")
+        if cause:
+            return finding(name, "fail", cause, cause)
+        if found is None or None in probe.structures.values():
             return skip(name, UNEXPLAINED)
         how = found.how
         if name == "group order" and how.num_kv_heads in (1, how.num_heads):
             return skip(name, "no groups: as many key heads as query heads, or one")
         if name == "head layout" and how.num_heads == 1:
             return skip(name, "one head")
-        cause = wrongs(found).get(name, "")
         evidence = good.format(
             divisor=f"{found.divisor:.4g}",
             heads=how.num_heads,
             groups=how.num_kv_heads,
             value=found.sources.names[2],
         )
-        return judge(name, not cause, cause or evidence, cause)
+        return finding(name, "pass", evidence)
 
     return check
 
 
 def weights(probe: Probe) -> Finding:
     """The weights, read back from the output, sum to one over the keys."""
-    found = probe.structure
-    if found is None:
-        return skip("weights", UNEXPLAINED)
-    cause = wrongs(found).get("weights", "")
+    cause = all_wrongs(probe).get("weights", "")
     if cause:
         return finding("weights", "fail", cause, cause)
+    if None in probe.structures.values():
+        return skip("weights", UNEXPLAINED)
     read = read_weights(probe)
     if read is None:
         return skip("weights", "the weights cannot be read back from the output")
@@ -423,19 +519,20 @@ def weights(probe: Probe) -> Finding:
 def read_weights(probe: Probe, *, training: bool = False, seed: int = 0) -> Tensor | None:
     """Solve output = weights · values for the weights, (heads, n, n)."""
     found = probe.structure
-    if found is None or found.tiny < 2 or found.how.split == "across" or found.how.merge == "mean":
+    if found is None or found.tiny < 2 or found.how.split == "across":
+        return None
+    if found.how.merge in ("mean", "sum"):
         return None
     length = min(found.tiny, LENGTH)
     x = probe.random(1, length)
-    probe.module.train(training)
-    torch.manual_seed(seed)
-    layers, output = probe.layers_and_output(x, causal=probe.built_in_causal)
-    probe.module.eval()
+    with probe.mode("training" if training else "evaluation", quiet=False):
+        torch.manual_seed(seed)
+        layers, output = probe.layers_and_output(x, causal=probe.built_in_causal)
     quiet, quiet_output = probe.layers_and_output(x, causal=probe.built_in_causal)
     mask = probe.causal_mask(length) if probe.built_in_causal else None
     how = found.how
-    again = probe.find(quiet, quiet_output, x, mask, how.num_heads)
-    if again is None or again.sources.names != found.sources.names:
+    again = probe.find(quiet, quiet_output, x, mask, known=found)
+    if again is None:
         return None
     target = probe.inner_output(layers, output, x)
     values = again.sources.tensors[2]
@@ -444,7 +541,7 @@ def read_weights(probe: Probe, *, training: bool = False, seed: int = 0) -> Tens
         return None
     v = values.view(*split).transpose(0, 1)
     group = how.num_heads // how.num_kv_heads
-    v = v.repeat_interleave(group, 0) if how.groups == "interleaved" else v.repeat(group, 1, 1)
+    v = repeat_heads(v, v, group, how.groups, 0)[1]
     if how.split in ("view", "kv view"):
         return None
     made = reproduce(again.sources, how, mask, x.size(-1), probe.scale)
@@ -458,8 +555,7 @@ def read_weights(probe: Probe, *, training: bool = False, seed: int = 0) -> Tens
 def projections(probe: Probe) -> Finding:
     """Each weight of each matrix reaches the output."""
     name = "projections"
-    found = probe.structure
-    cause = wrongs(found).get(name, "") if found is not None else ""
+    cause = all_wrongs(probe).get(name, "")
     if cause:
         return finding(name, "fail", cause, cause)
     matrices = [(n, p) for n, p in probe.module.named_parameters() if p.ndim > 1]
@@ -480,24 +576,23 @@ def projections(probe: Probe) -> Finding:
         if g is not None and len(g) / 16 <= idle < len(g):  # fewer may be a ReLU's dead units
             partly.append(f"{n} ({idle} of {len(g)} rows)")
     cause = f"never used: {', '.join(unused + partly)}"
-    if found is not None and "value projection" in wrongs(found):
-        cause += "; " + wrongs(found)["value projection"]
+    if value := all_wrongs(probe).get("value projection"):
+        cause += f"; {value}"
     good = not unused and not partly
     evidence = "every row of every matrix has a gradient" if good else cause
     return judge(name, good, evidence, cause)
 
 
-def mask_behaviour(probe: Probe, *, training: bool) -> tuple[str, str]:
+def mask_behaviour(probe: Probe, mode: str) -> tuple[str, str]:
     """Return what the module does with a mask, a key of MASKS or "unknown", and the evidence."""
     length = LENGTH
     x = probe.random(1, length)
     mask = sample_mask(length, probe.device, columns=probe.adapter.mask_axes == 1)
     built_in = probe.causal_mask(length) if probe.built_in_causal else None
-    probe.module.train(training)
-    try:
+    with probe.quiet(mode):
         seen = torch.zeros(length, length, dtype=torch.bool, device=probe.device)
         strength = torch.zeros(length, length, dtype=probe.dtype, device=probe.device)
-        for seed in SEEDS if training else (0,):
+        for seed in probe.seeds(mode):
             torch.manual_seed(seed)
             gradient = probe.influence(x, mask, causal=probe.built_in_causal)
             strength = torch.maximum(strength, gradient.nan_to_num(0.0))
@@ -506,8 +601,6 @@ def mask_behaviour(probe: Probe, *, training: bool) -> tuple[str, str]:
         masked = probe.call(x, mask, causal=probe.built_in_causal).detach()
         torch.manual_seed(0)
         plain = probe.call(x, causal=probe.built_in_causal).detach()
-    finally:
-        probe.module.eval()
     if matches(masked, plain):
         return "none", "the output with a mask is the output without"
     off = ~torch.eye(length, dtype=torch.bool, device=probe.device)
@@ -522,10 +615,8 @@ def mask_behaviour(probe: Probe, *, training: bool) -> tuple[str, str]:
         wanted = pattern if built_in is None else pattern & built_in
         if rows.any() and torch.equal((seen & off)[rows], (wanted & off)[rows]):
             return name, pattern_evidence(seen, mask if built_in is None else mask & built_in)
-    if not training:
-        named = soft_mask(probe, x, mask)
-        if named:
-            return named, MASKS[named]
+    if named := soft_mask(probe, x, mask, mode):
+        return named, MASKS[named]
     leaks = (seen & ~mask & off).nonzero()
     if len(leaks):
         i, j = leaks[0].tolist()
@@ -536,25 +627,26 @@ def mask_behaviour(probe: Probe, *, training: bool) -> tuple[str, str]:
     return "unknown", f"query {i} does not depend on key {j}, which the mask allows"
 
 
-def soft_mask(probe: Probe, x: Tensor, mask: Tensor) -> str:
+def soft_mask(
+    probe: Probe, x: Tensor, mask: Tensor | None, mode: str, *, causal: bool = False
+) -> str:
     """Return the way of masking in MASKS that reproduces the masked output."""
-    found = probe.structure
-    if found is None or wrongs(found):
+    found = probe.structures[mode]
+    if found is None or wrongs(found) or probe.built_in_causal:
         return ""
-    if probe.built_in_causal:
+    if mode == "training" and not probe.quiet_training:
         return ""
-    layers: list[Any]
-    with LinearLayers(probe.module) as recorder:
-        output = probe.call(x, mask, causal=False)
-    layers = recorder.layers
-    plain, plain_output = probe.layers_and_output(x, causal=False)
-    structure = probe.find(plain, plain_output, x, None, found.how.num_heads)
+    with probe.quiet(mode):
+        layers, output = probe.layers_and_output(x, mask=mask, causal=causal)
+        plain, plain_output = probe.layers_and_output(x, causal=False)
+    structure = probe.find(plain, plain_output, x, None, known=found)
     if structure is None:
         return ""
-    target = probe.inner_output(layers, output.detach()[0], x)
+    target = probe.inner_output(layers, output, x)
+    shown = probe.causal_mask(x.size(1)) if mask is None else mask
     for name in MASKS:
         how = replace(structure.how, mask=name)
-        made = reproduce(structure.sources, how, mask, x.size(-1), probe.scale)
+        made = reproduce(structure.sources, how, shown, x.size(-1), probe.scale)
         if made is not None and matches(made[0], target):
             return name
     return ""
@@ -567,21 +659,36 @@ def mask_check(name: str, bad: tuple[str, ...]) -> Callable[[Probe], Finding]:
         if not probe.adapter.takes_mask:
             return skip(name, NO_MASK)
         evidence = ""
-        for mode in ("training", "evaluation"):
+        kinds = {mode: probe.mask_behaviours[mode][0] for mode in MODES}
+        both = kinds["training"] == kinds["evaluation"]
+        for mode in MODES:
             kind, evidence = probe.mask_behaviours[mode]
             if kind == "raised":
                 return skip(name, evidence)
             if kind in ("unknown", "transposed") and (root := root_cause(probe)):
                 return skip(name, f"{root}; mend that first")
             if kind in bad:
-                return finding(
-                    name, "fail", f"in {mode}: {evidence}", f"{mask_cause(kind)} (in {mode})"
-                )
+                when = "" if both else f" (in {mode})"
+                return finding(name, "fail", f"in {mode}: {evidence}", f"{mask_cause(kind)}{when}")
             if kind != "right":
                 return skip(name, f"in {mode}: {evidence}; another mask property fails")
-        return finding(name, "pass", evidence)
+        return (name == "mask used" and ignored_if_causal(probe)) or finding(name, "pass", evidence)
 
     return check
+
+
+def ignored_if_causal(probe: Probe) -> Finding | None:
+    """Judge whether a mask still works together with is_causal=True; None if it does."""
+    for mode in MODES:
+        seen = masked_and_causal(probe, mode)
+        if seen is not None and seen.tril(-1)[:, 1].any():
+            return finding(
+                "mask used",
+                "fail",
+                f"in {mode}, with is_causal=True a key that attn_mask forbids is seen",
+                "attn_mask is ignored when is_causal=True is given",
+            )
+    return None
 
 
 def mask_cause(kind: str) -> str:
@@ -612,9 +719,7 @@ def mask_raises(probe: Probe) -> bool:
 
 def root_cause(probe: Probe) -> str:
     """Return what is wrong inside that makes checks of masks meaningless; empty if nothing."""
-    if probe.structure is None:
-        return ""
-    wrong = wrongs(probe.structure)
+    wrong = all_wrongs(probe)
     return next((wrong[n] for n in ("head layout", "weights", "scale") if n in wrong), "")
 
 
@@ -623,10 +728,9 @@ def causality(probe: Probe) -> Finding:
     name = "causality"
     if not probe.causal and not probe.adapter.takes_causal:
         return skip(name, "not said to be causal")
-    for training in (False, True):
-        mode = "training" if training else "evaluation"
+    for mode in MODES:
         for length in (2, 3, LENGTH):
-            seen = causal_influence(probe, length, training=training)
+            seen = causal_influence(probe, length, mode)
             future, past = seen.triu(1), seen.tril(-1)
             if (future > 1e-9 * seen.max()).any():
                 i, j = (future == future.max()).nonzero()[0].tolist()
@@ -634,25 +738,53 @@ def causality(probe: Probe) -> Finding:
                     f"in {mode}, length {length}: position {i} depends on the later position {j}, "
                     f"gradient {future[i, j]:.2e}"
                 )
-                whole = causal_influence(probe, LENGTH, training=training)
+                whole = causal_influence(probe, LENGTH, mode)
                 cause = root_cause(probe) or causal_cause(probe, whole, mode)
                 return finding(name, "fail", evidence, cause)
             if length > 2 and not (past > 1e-9 * seen.max()).any():
                 evidence = f"in {mode}, length {length}: no position depends on an earlier one"
                 cause = root_cause(probe) or "the causal mask removes the past as well"
                 return finding(name, "fail", evidence, cause)
+        if (seen_both := masked_and_causal(probe, mode)) is not None:
+            future = seen_both.triu(1).nonzero()
+            if len(future):
+                i, j = future[0].tolist()
+                return finding(
+                    name,
+                    "fail",
+                    f"in {mode}, with attn_mask and is_causal=True: position {i} depends on the "
+                    f"later position {j}",
+                    "is_causal is ignored when attn_mask is given",
+                )
     return finding(name, "pass", f"no gradient from the future at lengths 2, 3 and {LENGTH}")
 
 
-def causal_influence(probe: Probe, length: int, *, training: bool) -> Tensor:
+def masked_and_causal(probe: Probe, mode: str) -> Tensor | None:
+    """Return (n, n): what is seen with a mask and is_causal together, None if that is no call."""
+    if mask_unfit(probe) or not probe.adapter.takes_causal or probe.built_in_causal:
+        return None
+    if probe.adapter.needs_mask(probe.original):
+        return None
+    x = probe.random(1, LENGTH)
+    mask = sample_mask(LENGTH, probe.device, columns=True)
+    seen = torch.zeros(LENGTH, LENGTH, dtype=probe.dtype, device=probe.device)
+    with suppress(Exception), probe.quiet(mode):  # PyTorch's function refuses both at once
+        for seed in probe.seeds(mode):
+            torch.manual_seed(seed)
+            gradient = probe.influence(x, mask, causal=True).nan_to_num(0.0)
+            seen = torch.maximum(seen, gradient)
+        return seen > 1e-9 * seen.max()
+    return None
+
+
+def causal_influence(probe: Probe, length: int, mode: str) -> Tensor:
     """Return how strongly output i depends on input j, with what dropout hides uncovered."""
     x = probe.random(1, length)
     seen = torch.zeros(length, length, dtype=probe.dtype, device=probe.device)
-    probe.module.train(training)
-    for seed in SEEDS if training else (0,):
-        torch.manual_seed(seed)
-        seen = torch.maximum(seen, probe.influence(x, causal=True).nan_to_num(0.0))
-    probe.module.eval()
+    with probe.quiet(mode):
+        for seed in probe.seeds(mode):
+            torch.manual_seed(seed)
+            seen = torch.maximum(seen, probe.influence(x, causal=True).nan_to_num(0.0))
     return seen
 
 
@@ -668,7 +800,21 @@ def causal_cause(probe: Probe, seen: Tensor, mode: str) -> str:
     kind, _ = probe.mask_behaviours.get(mode, ("right", ""))
     if kind not in ("right", "raised", "none"):
         return f"as with attn_mask, {mask_cause(kind)} (in {mode})"
-    return f"the causal mask is not applied (in {mode})"
+    if cause := all_wrongs(probe).get("causality"):
+        return cause
+    if probe.built_in_causal:
+        return f"the causal mask is not applied (in {mode})"
+    x = probe.random(1, LENGTH)
+    if (named := soft_mask(probe, x, None, mode, causal=True)) not in ("", "none"):
+        return f"{MASKS[named]} (in {mode})"
+    with probe.quiet(mode):
+        torch.manual_seed(0)
+        masked = probe.call(x, causal=True)
+        torch.manual_seed(0)
+        plain = probe.call(x, causal=False)
+    if matches(masked, plain):
+        return f"the causal mask is not applied (in {mode})"
+    return f"{mask_cause('unknown')} (in {mode})"
 
 
 def prefix(probe: Probe) -> Finding:
@@ -722,7 +868,32 @@ def padding(probe: Probe) -> Finding:
                 "too late",
             )
         worst = max(worst, error)
-    return finding(name, "pass", f"slots of ±1e4, left and right, change it by {worst:.1e}")
+    if failed := own_padding(probe):
+        return failed
+    sides = "on the right" if probe.positions else "left and right"
+    return finding(name, "pass", f"slots of ±1e4, {sides}, change it by {worst:.1e}")
+
+
+def own_padding(probe: Probe) -> Finding | None:
+    """Judge two samples of one batch with padding of their own; None if nothing is wrong."""
+    if probe.adapter.mask_axes in (2, None):
+        return None  # one mask serves the whole batch
+    x = probe.random(2, LENGTH)
+    masks = torch.ones(2, LENGTH, LENGTH, dtype=torch.bool, device=probe.device)
+    lengths = (LENGTH, 3)
+    masks[1, :, 3:] = False
+    together = probe.call(x, masks).detach()
+    for i, length in enumerate(lengths):
+        alone = probe.call(x[i : i + 1, :length]).detach()[0]
+        error = (together[i, :length] - alone).abs().max().item()
+        if not error <= 100 * probe.tolerance:
+            return finding(
+                "padding",
+                "fail",
+                f"sample {i} of two with lengths {lengths} differs by {error:.2e} from alone",
+                "the masks of the samples are mixed up: one sample's padding hides another's words",
+            )
+    return None
 
 
 def empty_rows(probe: Probe) -> Finding:
@@ -961,45 +1132,137 @@ def dropout_off_in_eval(probe: Probe) -> Finding:
 def cache(probe: Probe) -> Finding:
     """Decoding with a cache gives what the whole sequence gives."""
     name = "cache"
-    step = probe.adapter.step
-    if step is None:
+    if probe.adapter.step is None:
         return skip(name, "the adapter has no step(module, x, cache)")
     x = probe.random(2, LENGTH)
     whole = probe.call(x, causal=True).detach()
-    worst = 0.0
+    worst, refused = 0.0, ""
     for sizes in ((LENGTH,), (1,) * LENGTH, (3, 1, 1, 1), (2, 3, 1)):
-        held, outputs, start = None, [], 0
-        for size in sizes:
-            output, held = step(probe.module, x[:, start : start + size], held)
-            outputs.append(output.detach())
-            start += size
-        error = (torch.cat(outputs, 1) - whole).abs()
-        if not error.max() <= probe.tolerance:
-            position = int((error.amax((0, 2)) > probe.tolerance).nonzero()[0])
+        try:
+            stepped = in_steps(probe, x, sizes).detach()
+        except Exception as error:
+            refused = f"steps of {sizes} raised {type(error).__name__}: {error}"
+            if max(sizes) == 1:
+                return finding(
+                    name, "fail", refused, "a step cannot go on from the cache of the step before"
+                )
+            continue
+        if stepped.shape != whole.shape:
+            evidence = f"steps of {sizes} gave shape {tuple(stepped.shape)}"
+            return finding(name, "fail", evidence, "a step returns other positions than it got")
+        off = (stepped - whole).abs()
+        if not off.max() <= probe.tolerance:
+            position = int((~(off.amax((0, 2)) <= probe.tolerance)).nonzero()[0])
             return finding(
                 name,
                 "fail",
-                f"in steps of {sizes} position {position} differs by {error.max():.2e} from the "
+                f"in steps of {sizes} position {position} differs by {off.max():.2e} from the "
                 "whole",
-                cache_cause(sizes),
+                cache_cause(probe, sizes, position),
             )
-        worst = max(worst, error.max().item())
+        worst = max(worst, off.max().item())
+    if refused:
+        return skip(name, f"single steps agree, but {refused}")
     return finding(name, "pass", f"whole, single steps and chunks agree within {worst:.1e}")
 
 
-def cache_cause(sizes: tuple[int, ...]) -> str:
-    """Name the likely cause of a cache that gives other numbers."""
-    if len(sizes) == 1:
-        return "the prefill itself differs: its causal mask, or its positions"
-    if max(sizes) == 1:
+def in_steps(probe: Probe, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """Return the outputs of the steps, side by side."""
+    step, held, outputs, start = probe.adapter.step, None, [], 0
+    if step is None:
+        raise ValueError("the adapter has no step")
+    for size in sizes:
+        output, held = step(probe.module, x[:, start : start + size].clone(), held)
+        outputs.append(output)
+        start += size
+    return torch.cat(outputs, 1)
+
+
+def cache_cause(probe: Probe, sizes: tuple[int, ...], position: int) -> str:
+    """Name the likely cause of a cache that gives other numbers: what does the position see?"""
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    start = max(s for s in starts if s <= position)  # of the position's own chunk
+    x = probe.random(2, LENGTH).requires_grad_()
+    output = in_steps(probe, x, sizes)[:, position]
+    (gradient,) = torch.autograd.grad(output.sum(), x, allow_unused=True, materialize_grads=True)
+    strength = gradient.nan_to_num(0.0).abs().sum((0, 2))
+    seen = [j for j in range(LENGTH) if strength[j] > 1e-9 * strength.max()]
+    detached = strength[:start].sum() == 0
+    values = in_steps(probe, x.detach(), sizes)[:, position]
+    changed = x.detach().clone()
+    changed[:, :start] += 1.0
+    blind = matches(in_steps(probe, changed, sizes)[:, position], values)
+    if start and detached and blind:
         return (
-            "earlier keys and values are lost, or the new position is counted from 0: with a "
-            "cache, is_causal must be aligned with the last key"
+            "the cache is overwritten, not extended: earlier keys and values are lost"
+            if position in seen
+            else "with a cache, is_causal is aligned with the first key, expected the last"
         )
+    if position not in seen:
+        return (
+            "the causal mask is aligned with the first key, expected the last: query i of a chunk "
+            "sees key i + (keys − queries)"
+        )
+    if any(j > position for j in seen):
+        return "within a chunk the causal mask is not applied: a position sees later ones"
+    if not detached and seen != list(range(position + 1)):
+        lost = [j for j in range(position + 1) if j not in seen]
+        return f"part of the cache is lost: position {position} does not see {lost}"
+    if counts := key_counts(probe, sizes, position):
+        return counts
+    if probe.positions and start:
+        return (
+            "a new chunk's positions are counted from 0, expected from the number of keys in the "
+            "cache"
+        )
+    if not start:
+        return "the first chunk itself differs from the whole: its causal mask, or its positions"
     return (
-        "a chunk's causal mask is aligned with the first key, expected the last: "
-        "query i of the chunk sees key i + (keys − queries)"
+        "all earlier positions are seen, with other numbers: keys are in the cache more than once, "
+        "or were changed there"
     )
+
+
+def key_counts(probe: Probe, sizes: tuple[int, ...], position: int) -> str:
+    """Say how often each key is counted, if that explains the numbers; empty if not."""
+    found = probe.structure
+    end = next(e for e in (sum(sizes[: i + 1]) for i in range(len(sizes))) if e > position)
+    x = probe.random(1, LENGTH)
+    mask = probe.causal_mask(LENGTH) if probe.built_in_causal else None
+    layers, output = probe.layers_and_output(x, causal=probe.built_in_causal)
+    if found is None or (again := probe.find(layers, output, x, mask, known=found)) is None:
+        return ""
+    stepped = in_steps(probe, x, sizes)[0, position].detach()
+    below = torch.ones(LENGTH, LENGTH, dtype=torch.bool, device=probe.device).tril()
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    start = max(s for s in starts if s <= position)
+    _, rest = split_layers(layers, x[0], probe.own_context(x)[0])
+    for what, slots in (("the new", range(start, end)), ("the old", range(start))):
+        for times in (2, 3):
+            keys = [*range(LENGTH), *(list(slots) * (times - 1))]
+            query, key, value = again.sources.tensors
+            sources = replace(again.sources, tensors=(query, key[keys], value[keys]))
+            made = reproduce(sources, found.how, below[:, keys], x.size(-1), probe.scale)
+            if made is None:
+                continue
+            final = project(probe, rest[0], made[0]) if rest else made[0]
+            if final is not None and matches(final[position], stepped):
+                return f"{what} keys and values are in the cache {times} times"
+    return ""
+
+
+def project(probe: Probe, layer: Layer, inner: Tensor) -> Tensor | None:
+    """Put other heads' results through the output projection."""
+    weight = dict(probe.module.named_parameters())[layer.name].detach()
+    if weight.ndim != 2:
+        return None
+    for matrix in (weight.mT, weight):
+        if matrix.size(0) == inner.size(-1):
+            bias = layer.output - layer.input @ matrix
+            if torch.allclose(bias, bias[:1].expand_as(bias), atol=1e-5):
+                result: Tensor = inner @ matrix + bias[:1]
+                return result
+    return None
 
 
 def half_precision(probe: Probe) -> Finding:

@@ -1,16 +1,17 @@
 """Look inside a module: which way of computing attention reproduces what its layers put out?"""
 
 import itertools
+import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from attn_docs.testing.formula import Hypothesis, attention, divisor_value
+from attn_docs.testing.formula import Hypothesis, attention, divisor_value, repeat_heads
 
 aten = torch.ops.aten
 PRODUCTS = (aten.mm.default, aten.addmm.default, aten.bmm.default)
@@ -31,6 +32,7 @@ class Layer:
     input: Tensor
     output: Tensor
     memory: Tensor
+    wrong: str = ""
 
 
 class LinearLayers(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -87,6 +89,7 @@ class Sources:
     tensors: tuple[Tensor, Tensor, Tensor]
     heads: int | None = None
     likely: bool = True
+    wrong: str = ""
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,8 @@ class Structure:
     divisor: float
     target: Tensor
     input_dim: int
+    expected: float
+    wrong: str = ""  # what is wrong before the heads are split
 
     @property
     def tiny(self) -> int:
@@ -164,6 +169,22 @@ def _fused(name: str, output: Tensor, size: int) -> Iterator[Sources]:
             labels = [f"{name}, slot {i + 1} of 3 of each head" for i in range(3)]
             for order in itertools.permutations(range(3)):
                 yield _pick(labels, tuple(pieces), order, heads)
+        sizes = {"l": length, "h": heads, "3": 3, "d": -1}
+        for letters, axes in SCRAMBLED:
+            cut = output.reshape([sizes[letter] for letter in letters])
+            pieces = cut.permute(axes).reshape(3, length, -1)
+            labels = [f"{name}, part {i + 1} of 3" for i in range(3)]
+            yield replace(_pick(labels, tuple(pieces), (0, 1, 2), heads), wrong=FUSED_VIEW)
+
+
+# views of one fused output that cut across positions: axes, and the order (3, length, heads, size)
+SCRAMBLED = (
+    ("3hld", (0, 2, 1, 3)),
+    ("h3ld", (1, 2, 0, 3)),
+    ("h3dl", (1, 3, 0, 2)),
+    ("3lhd", (0, 1, 2, 3)),
+)
+FUSED_VIEW = "the fused projection is cut by a view that crosses positions: heads are scrambled"
 
 
 def _pick(
@@ -254,20 +275,15 @@ def reproduce(
         mask = None
     elif how.num_heads != how.num_kv_heads:
         group = how.num_heads // how.num_kv_heads
-        key, value = (
-            tensor.repeat_interleave(group, 0)
-            if how.groups == "interleaved"
-            else tensor.repeat(group, 1, 1)
-            for tensor in (key, value)
-        )
+        key, value = repeat_heads(key, value, group, how.groups, 0)
     divisor = divisor_value(how.divisor, how, head_dim, input_dim, n)
     if scale is not None and how.divisor == "√head_dim":
         divisor = 1 / scale
     output, weights = attention(query, key, value, mask, divisor, how)
     if how.split == "across":  # already (n, heads, e)
         return output.flatten(1), weights
-    if how.merge == "mean":
-        return output.mean(0), weights
+    if how.merge in ("mean", "sum"):
+        return (output.mean(0) if how.merge == "mean" else output.sum(0)), weights
     if how.merge == "view":
         return output.reshape(n, -1), weights
     return output.transpose(0, 1).flatten(1), weights
@@ -299,30 +315,131 @@ def find(
     mask: Tensor | None,
     num_heads: int | None,
     scale: float | None,
+    known: Structure | None = None,
 ) -> Structure | None:
-    """Search for the way of computing that reproduces what came out."""
-    inputs = (x, context)
-    projections = [a for a in layers if any(matches(a.input, b) for b in inputs)]
-    rest = [a for a in layers if not any(matches(a.input, b) for b in inputs)]
+    """Search for the way of computing that reproduces what came out.
+
+    First for a right way, then for one with one thing wrong, then for any other divisor of the
+    scores. `known` spares the search: only that way is tried.
+    """
+    projections, rest = split_layers(layers, x, context)
     if not projections or len(rest) > 1:
         return None
     target = rest[0].input if rest else output
     choices = sources_of(projections, x, context, target.size(-1))
-    for wrong in (False, True):
-        for sources in choices:
-            if wrong and not sources.likely:
-                continue
-            for right in layouts(sources, num_heads):
-                for how in right.one_thing_wrong() if wrong else (right,):
-                    if mask is None and how.mask != "right":
-                        continue
-                    made = reproduce(sources, how, mask, x.size(-1), scale)
-                    # heads kept in another order inside is nobody's business
-                    if made is not None and _same(made[0], target, how):
-                        head_dim = sources.tensors[0].size(-1) // how.num_heads
-                        divisor = divisor_value(how.divisor, how, head_dim, x.size(-1), x.size(0))
-                        return Structure(how, sources, head_dim, divisor, target, x.size(-1))
+    wrong = "; ".join(dict.fromkeys(layer.wrong for layer in projections if layer.wrong))
+
+    def structure(sources: Sources, how: Hypothesis) -> Structure | None:
+        if mask is None and how.mask != "right":
+            return None
+        made = reproduce(sources, how, mask, x.size(-1), scale)
+        if made is None or not _same(made[0], target, how):
+            return None
+        head_dim = sources.tensors[0].size(-1) // how.num_heads
+        root = divisor_value("√head_dim", how, head_dim, x.size(-1), len(x))
+        expected = root if scale is None else 1 / scale
+        divisor = divisor_value(how.divisor, how, head_dim, x.size(-1), len(x))
+        if how.divisor == "√head_dim":
+            divisor = expected
+        return Structure(
+            how, sources, head_dim, divisor, target, x.size(-1), expected, wrong or sources.wrong
+        )
+
+    tried = candidates(choices, num_heads, target, mask)
+    if known is not None:
+        names = known.sources.names, known.sources.heads
+        same = (sources for sources in choices if (sources.names, sources.heads) == names)
+        tried = ((sources, known.how) for sources in same)
+    made = (structure(sources, how) for sources, how in tried)
+    return next((found for found in made if found is not None), None)
+
+
+def candidates(
+    choices: list[Sources], num_heads: int | None, target: Tensor, mask: Tensor | None
+) -> Iterator[tuple[Sources, Hypothesis]]:
+    """Yield what to try: right ways, those with one thing wrong, those with another divisor."""
+    likely = [sources for sources in choices if sources.likely]
+    for sources in choices:
+        for right in layouts(sources, num_heads):
+            yield sources, right
+    for sources in likely:
+        for right in layouts(sources, num_heads):
+            for wrong in right.one_thing_wrong():
+                yield sources, wrong
+    for sources in likely:
+        for right in layouts(sources, num_heads):
+            for other in fitted(sources, right, target, mask):
+                yield sources, other
+
+
+def split_layers(
+    layers: list[Layer], x: Tensor, context: Tensor
+) -> tuple[list[Layer], list[Layer]]:
+    """Return the layers that take `x` or the context, and the rest."""
+    projections: list[Layer] = []
+    rest: list[Layer] = []
+    for layer in layers:
+        if any(matches(layer.input, source) for source in (x, context)):
+            projections.append(layer)
+            continue
+        slices = (shared_by_heads(layer, source) for source in (x, context))
+        found = next((shared for shared in slices if shared is not None), None)
+        (rest if found is None else projections).append(found or layer)
+    return projections, rest
+
+
+def shared_by_heads(layer: Layer, source: Tensor) -> Layer | None:
+    """Return a layer that takes each head's slice of the input, as one that takes the input."""
+    length, size = source.shape
+    width = layer.input.size(-1)
+    if layer.input.numel() != source.numel() or width == size:
+        return None
+    for shape in ((length, -1), (-1, length)):  # heads within a position, or positions in a head
+        rows, output = (t.reshape(*shape, t.size(-1)) for t in (layer.input, layer.output))
+        if shape[0] == -1:
+            rows, output = rows.transpose(0, 1), output.transpose(0, 1)
+        if matches(rows.flatten(1), source):
+            wrong = (
+                f"{layer.name} is one projection that all heads share, each for its slice of the "
+                "input: no head sees the whole input"
+            )
+            return replace(layer, input=rows.flatten(1), output=output.flatten(1), wrong=wrong)
     return None
+
+
+def fitted(
+    sources: Sources, how: Hypothesis, target: Tensor, mask: Tensor | None
+) -> Iterator[Hypothesis]:
+    """Yield the hypothesis with the divisor that the weights, solved from the output, speak of."""
+    query, key, value = sources.tensors
+    n, m = len(query), len(key)
+    if how.split != "heads" or m > value.size(-1) // how.num_kv_heads:
+        return
+    q, k, v = (
+        _split(tensor, heads, "heads")
+        for tensor, heads in (
+            (query, how.num_heads),
+            (key, how.num_kv_heads),
+            (value, how.num_kv_heads),
+        )
+    )
+    if target.size(-1) != how.num_heads * v.size(-1):
+        return
+    group = how.num_heads // how.num_kv_heads
+    scores = q @ k.repeat_interleave(group, 0).mT
+    y = _split(target, how.num_heads, "heads")
+    weights = torch.linalg.lstsq(v.repeat_interleave(group, 0).mT, y.mT).solution.mT
+    keep = torch.ones(n, m, dtype=torch.bool, device=y.device) if mask is None else mask
+    keep = keep & (weights > 1e-9)
+    if not keep.any():
+        return
+    count = keep.sum(-1, keepdim=True).clamp(min=1)
+    logs, scores = weights.clamp(min=1e-30).log() * keep, scores * keep
+    logs = (logs - logs.sum(-1, keepdim=True) / count) * keep
+    scores = (scores - scores.sum(-1, keepdim=True) / count) * keep
+    factor = ((logs * scores).sum() / scores.square().sum()).item()
+    if math.isfinite(factor) and abs(factor) > 1e-9:
+        yield replace(how, divisor=repr(1 / factor))
 
 
 def _same(made: Tensor, target: Tensor, how: Hypothesis) -> bool:
