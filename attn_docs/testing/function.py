@@ -12,6 +12,7 @@ from torch import Tensor
 
 from attn_docs._checks import check_callable
 from attn_docs.testing.formula import (
+    DIVISORS,
     MASKS,
     TILED,
     Hypothesis,
@@ -167,8 +168,20 @@ class FunctionProbe:
                 if near(self.expected(inputs, how=how), output):
                     self.how = how
                     break
+        if self.how is None and (divisor := self.divisor()):
+            self.how = replace(right, divisor=repr(divisor))
         if self.takes["attn_mask"] and self.how == right:
             self.mask, self.mask_evidence = self.look_at_mask()
+
+    def divisor(self) -> float | None:
+        """Return the one number that the scores are divided by, if there is one."""
+        query, key, _ = self.inputs()
+        made = self.attend(query, key, identity(self)).detach()
+        logs = made.log() - made.log().mean(-1, keepdim=True)
+        scores = query @ key.mT
+        scores = scores - scores.mean(-1, keepdim=True)
+        factor = (logs * scores).sum() / scores.square().sum()
+        return 1 / factor.item() if near(scores * factor, logs) and factor else None
 
     def expected(
         self,
@@ -198,12 +211,25 @@ class FunctionProbe:
         except Exception as error:
             return "raised", f"a boolean mask raised {type(error).__name__}: {error}"
         right = Hypothesis(HEADS, HEADS)
+        named = "unknown"
         for name in MASKS:
             if near(self.expected(inputs, mask, how=replace(right, mask=name)), output):
-                seen = self.seen(inputs, mask)
-                return name, pattern_evidence(seen, mask)
-        seen = self.seen(inputs, mask)
-        return "unknown", pattern_evidence(seen, mask)
+                named = name
+                break
+        try:
+            return named, pattern_evidence(self.seen(inputs, mask), mask)
+        except RuntimeError:  # no gradient, as where an argument is overwritten
+            return named, "no gradient tells which keys are seen"
+
+    def masked_and_causal(self) -> Tensor | None:
+        """Return (n, n): what is seen with a mask and is_causal together, None if it is refused."""
+        if not self.takes["is_causal"] or mask_unfit(self):
+            return None
+        try:
+            mask = sample_mask(KEYS, self.device, columns=True)
+            return self.seen(self.inputs(n=KEYS), mask, is_causal=True)
+        except Exception:  # PyTorch's function refuses both at once
+            return None
 
     def seen(self, inputs: list[Tensor], mask: Tensor | None, **options: Any) -> Tensor:
         """Return (n, m): whether output i depends on value j, by gradient."""
@@ -222,6 +248,11 @@ class FunctionProbe:
             rows.append(sum(g.nan_to_num(0.0).abs().sum((0, 1, 3)) for g in gradients))
         strength = torch.stack(rows)  # type: ignore[arg-type]
         return strength > 1e-9 * strength.max()
+
+
+def identity(probe: FunctionProbe) -> Tensor:
+    """Return values that make the output the weights."""
+    return torch.eye(KEYS, dtype=torch.float64, device=probe.device).expand(BATCH, HEADS, -1, -1)
 
 
 def near(a: Tensor, b: Tensor, tolerance: float = 1e-9) -> bool:
@@ -251,9 +282,8 @@ def cause(probe: FunctionProbe) -> str:
         return "none of the ways of computing that were searched gives these numbers"
     if how.divisor != "√head_dim":
         value = divisor_value(how.divisor, how, HEAD_DIM, HEAD_DIM, QUERIES)
-        return (
-            f"scaled by {how.divisor} = {value:.4g}, expected √head_dim = {math.sqrt(HEAD_DIM):.4g}"
-        )
+        named = f"{how.divisor} = " if how.divisor in DIVISORS else ""
+        return f"scaled by {named}{value:.4g}, expected √head_dim = {math.sqrt(HEAD_DIM):.4g}"
     if how.axis == "swapped":
         return "query and key are swapped: row i of the scores belongs to key i"
     if how.axis != "keys":
@@ -273,20 +303,24 @@ def scale(probe: FunctionProbe) -> Finding:
         inputs = probe.inputs()
         error = (probe.attend(*inputs, scale=0.3) - probe.expected(inputs, scale=0.3)).abs().max()
         if not error <= 1e-9:
-            return finding(
-                "scale",
-                "fail",
-                f"scale=0.3 gives numbers off by {error:.2e}",
-                "the argument scale is ignored, or applied besides 1/√head_dim",
-            )
+            given = probe.attend(*inputs, scale=0.3)
+            reasons = {
+                "the argument scale is ignored": HEAD_DIM**-0.5,
+                "the argument scale divides the scores, expected to multiply them": 1 / 0.3,
+                "the argument scale is applied besides 1/√head_dim": 0.3 * HEAD_DIM**-0.5,
+            }
+            reason = "the argument scale is not the factor on the scores"
+            for name, factor in reasons.items():
+                if near(probe.expected(inputs, scale=factor), given):
+                    reason = name
+            return finding("scale", "fail", f"scale=0.3 gives numbers off by {error:.2e}", reason)
     return finding("scale", "pass", f"scores are divided by √{HEAD_DIM}")
 
 
 def weights(probe: FunctionProbe) -> Finding:
     """With the identity as values, the output is the weights: rows sum to 1."""
     query, key, _ = probe.inputs()
-    identity = torch.eye(KEYS, dtype=key.dtype, device=key.device).expand(BATCH, HEADS, -1, -1)
-    made = probe.attend(query, key, identity)
+    made = probe.attend(query, key, identity(probe))
     rows = (made.sum(-1) - 1).abs().max().item()
     if rows <= 1e-9 and made.min() >= 0:
         return finding("weights", "pass", f"rows sum to 1 within {rows:.1e}")
@@ -343,6 +377,14 @@ def mask_check(name: str, bad: tuple[str, ...]) -> Callable[[FunctionProbe], Fin
             return finding(name, "fail", probe.mask_evidence, reason)
         if probe.mask != "right":
             return skip(name, f"{MASKS.get(probe.mask, 'unknown')}; another mask property fails")
+        seen = probe.masked_and_causal() if name == "mask used" else None
+        if seen is not None and seen.tril(-1)[:, 1].any():
+            return finding(
+                name,
+                "fail",
+                "with is_causal=True a key that attn_mask forbids is seen",
+                "attn_mask is ignored when is_causal=True is given",
+            )
         return finding(name, "pass", probe.mask_evidence)
 
     return check
@@ -375,6 +417,16 @@ def causality(probe: FunctionProbe) -> Finding:
             whole = probe.seen(probe.inputs(n=KEYS), None, is_causal=True)
             evidence = f"length {length}: {pattern_evidence(seen, wanted)}"
             return finding(name, "fail", evidence, causal_cause(whole))
+    both = probe.masked_and_causal()
+    if both is not None and both.triu(1).any():
+        return finding(
+            name,
+            "fail",
+            "with attn_mask and is_causal=True a query sees a later key",
+            "is_causal is ignored when attn_mask is given",
+        )
+    if probe.queries == KEYS:
+        return finding(name, "pass", "no output depends on a later key")
     seen = probe.seen(probe.inputs(n=3, m=5), None, is_causal=True)
     ones = torch.ones_like(seen)
     aligned = {"first": ones.tril(), "last": ones.tril(2)}
@@ -574,10 +626,10 @@ def dropout(probe: FunctionProbe) -> Finding:
     if not probe.takes["dropout_p"]:
         return skip(name, "the function takes no dropout_p")
     query, key, _ = probe.inputs()
-    identity = torch.eye(KEYS, dtype=key.dtype, device=key.device).expand(BATCH, HEADS, -1, -1)
-    plain = probe.attend(query, key, identity)
+    values = identity(probe)
+    plain = probe.attend(query, key, values)
     torch.manual_seed(0)
-    weights = torch.stack([probe.attend(query, key, identity, dropout_p=0.25) for _ in range(8)])
+    weights = torch.stack([probe.attend(query, key, values, dropout_p=0.25) for _ in range(8)])
     ratio = weights / plain
     dropped = ratio.abs() < 1e-6
     if near(ratio, torch.ones_like(ratio)):

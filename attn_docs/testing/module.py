@@ -153,6 +153,7 @@ class Probe:
     quiet_training: bool = False
     mask_behaviours: dict[str, tuple[str, str]] = field(default_factory=dict)
     random_eval: str = ""
+    noisy: bool = False  # in evaluation, by something else than PyTorch's dropout
     built_in_causal: bool = False
 
     def __post_init__(self) -> None:
@@ -226,7 +227,14 @@ class Probe:
             torch.manual_seed(seed)
             outputs.append(self.call(x).detach())
         error = max((outputs[0] - other).abs().max().item() for other in outputs[1:])
-        return f"three seeds in evaluation differ by {error:.1e}" if error > 1e-12 else ""
+        if error <= 1e-12:
+            return ""
+        torch.manual_seed(0)
+        if not matches(self.call(x), outputs[0]):
+            return ""  # not random: the module keeps state, which is judged apart
+        with NoDropout():
+            self.noisy = not matches(self.call(x), self.call(x))
+        return f"three seeds in evaluation differ by {error:.1e}"
 
     def fresh_copy(self, dtype: torch.dtype) -> nn.Module:
         """Return a copy in evaluation mode whose matrices and biases are random."""
@@ -506,7 +514,7 @@ def weights(probe: Probe) -> Finding:
     read = read_weights(probe)
     if read is None:
         return skip("weights", "the weights cannot be read back from the output")
-    sums, least = read.sum(-1), read.min().item()
+    sums, least = read[0].sum(-1), read[0].min().item()
     off = (sums - 1).abs().max().item()
     return judge(
         "weights",
@@ -516,40 +524,39 @@ def weights(probe: Probe) -> Finding:
     )
 
 
-def read_weights(probe: Probe, *, training: bool = False, seed: int = 0) -> Tensor | None:
-    """Solve output = weights · values for the weights, (heads, n, n)."""
+def read_weights(probe: Probe, seeds: Iterable[int] | None = None) -> list[Tensor] | None:
+    """Solve output = weights · values for the weights, (heads, n, n).
+
+    In evaluation, or in training with each of the seeds. None if that cannot be done.
+    """
     found = probe.structure
-    if found is None or found.tiny < 2 or found.how.split == "across":
+    if found is None or found.tiny < 2:
         return None
-    if found.how.merge in ("mean", "sum"):
+    how = found.how
+    if how.split != "heads" or how.merge != "heads":
         return None
     length = min(found.tiny, LENGTH)
     x = probe.random(1, length)
-    with probe.mode("training" if training else "evaluation", quiet=False):
-        torch.manual_seed(seed)
-        layers, output = probe.layers_and_output(x, causal=probe.built_in_causal)
-    quiet, quiet_output = probe.layers_and_output(x, causal=probe.built_in_causal)
+    quiet, output = probe.layers_and_output(x, causal=probe.built_in_causal)
     mask = probe.causal_mask(length) if probe.built_in_causal else None
-    how = found.how
-    again = probe.find(quiet, quiet_output, x, mask, known=found)
+    again = probe.find(quiet, output, x, mask, known=found)
     if again is None:
-        return None
-    target = probe.inner_output(layers, output, x)
-    values = again.sources.tensors[2]
-    split = (length, how.num_kv_heads, -1)
-    if how.split == "minor" or how.merge == "view":
-        return None
-    v = values.view(*split).transpose(0, 1)
-    group = how.num_heads // how.num_kv_heads
-    v = repeat_heads(v, v, group, how.groups, 0)[1]
-    if how.split in ("view", "kv view"):
         return None
     made = reproduce(again.sources, how, mask, x.size(-1), probe.scale)
     if made is None or not matches(made[0], again.target):  # the heads lie in another order
         return None
-    y = target.view(length, how.num_heads, -1).transpose(0, 1)
-    weights: Tensor = torch.linalg.lstsq(v.mT, y.mT).solution.mT
-    return weights
+    values = again.sources.tensors[2].view(length, how.num_kv_heads, -1).transpose(0, 1)
+    values = repeat_heads(values, values, how.num_heads // how.num_kv_heads, how.groups, 0)[1]
+    targets = [again.target]
+    if seeds is not None:
+        targets = []
+        for seed in seeds:
+            with probe.mode("training", quiet=False):
+                torch.manual_seed(seed)
+                layers, output = probe.layers_and_output(x, causal=probe.built_in_causal)
+            targets.append(probe.inner_output(layers, output, x))
+    heads = [target.view(length, how.num_heads, -1).transpose(0, 1) for target in targets]
+    return [torch.linalg.lstsq(values.mT, y.mT).solution.mT for y in heads]
 
 
 def projections(probe: Probe) -> Finding:
@@ -797,6 +804,8 @@ def causal_cause(probe: Probe, seen: Tensor, mode: str) -> str:
         return f"the causal mask is inverted: it keeps the future and removes the past (in {mode})"
     if torch.equal(strong, off & ones.tril(1)):
         return f"the causal mask is off by one: a position sees the next one (in {mode})"
+    if not strong.triu(1).equal(ones.triu(1)):
+        return f"the causal mask is no lower triangle (in {mode})"
     kind, _ = probe.mask_behaviours.get(mode, ("right", ""))
     if kind not in ("right", "raised", "none"):
         return f"as with attn_mask, {mask_cause(kind)} (in {mode})"
@@ -1014,7 +1023,9 @@ def cross_attention(probe: Probe) -> Finding:
             name,
             "fail",
             f"4 queries and 7 keys raised {type(error).__name__}: {error}",
-            "the length of the queries is used for the keys",
+            "keys or values are made from x, not from the context"
+            if sees_other_words(probe)
+            else "the length of the queries is used for the keys",
         )
     if output.shape[:2] != (1, 4):
         return finding(
@@ -1062,6 +1073,16 @@ def cross_attention(probe: Probe) -> Finding:
     return finding(name, "pass", "4 queries, 7 keys: each output sees its own word and all keys")
 
 
+def sees_other_words(probe: Probe) -> bool:
+    """Tell whether an output depends on other words of `x`, with a context of equal length."""
+    x = probe.random(1, 4).requires_grad_()
+    with suppress(Exception):
+        output = probe.call(x, None, probe.random(1, 4, probe.context_dim, seed=1), causal=False)
+        (gradient,) = torch.autograd.grad(output[0, 1].sum(), x)
+        return bool(gradient[0, [0, 2, 3]].abs().max() > 1e-9 * gradient.abs().max())
+    return False
+
+
 def dropout(probe: Probe) -> Finding:
     """In training, weights are dropped and the rest grow to keep the mean."""
     name = "dropout"
@@ -1074,18 +1095,12 @@ def dropout(probe: Probe) -> Finding:
     probe.module.eval()
     if matches(outputs[0], outputs[1]):
         return skip(name, "training is as deterministic as evaluation: no dropout")
-    quiet = read_weights(probe)
-    if quiet is None:
+    quiet, trained = read_weights(probe), read_weights(probe, range(4))
+    if quiet is None or trained is None:
         return skip(name, "the weights cannot be read back from the output")
-    ratios, kept_sums = [], []
-    for seed in SEEDS:
-        weights = read_weights(probe, training=True, seed=seed)
-        if weights is None:
-            return skip(name, "the weights cannot be read back in training")
-        allowed = quiet > 1e-6
-        ratios.append((weights / quiet)[allowed])
-        kept_sums.append(weights.sum(-1).flatten())
-    ratio, sums = torch.cat(ratios), torch.cat(kept_sums)
+    allowed = quiet[0] > 1e-6
+    ratio = torch.cat([(weights / quiet[0])[allowed] for weights in trained])
+    sums = torch.cat([weights.sum(-1).flatten() for weights in trained])
     dropped = ratio.abs() < 1e-4
     kept = ratio[~dropped]
     if not dropped.any() and matches(ratio, torch.ones_like(ratio)):
@@ -1125,7 +1140,9 @@ def dropout_off_in_eval(probe: Probe) -> Finding:
         "dropout off in eval",
         not probe.random_eval,
         probe.random_eval or "three seeds in evaluation give the same",
-        "dropout is applied in evaluation: pass dropout_p only when self.training",
+        "something random that is none of PyTorch's dropout functions runs in evaluation"
+        if probe.noisy
+        else "dropout is applied in evaluation: pass dropout_p only when self.training",
     )
 
 
@@ -1196,12 +1213,12 @@ def cache_cause(probe: Probe, sizes: tuple[int, ...], position: int) -> str:
         return (
             "the cache is overwritten, not extended: earlier keys and values are lost"
             if position in seen
-            else "with a cache, is_causal is aligned with the first key, expected the last"
+            else "with a cache, the causal mask is aligned with the first key, expected the last"
         )
     if position not in seen:
         return (
-            "the causal mask is aligned with the first key, expected the last: query i of a chunk "
-            "sees key i + (keys − queries)"
+            "with a cache, the causal mask is aligned with the first key, expected the last: "
+            "query i of a chunk sees key i + (keys − queries)"
         )
     if any(j > position for j in seen):
         return "within a chunk the causal mask is not applied: a position sees later ones"
@@ -1341,6 +1358,8 @@ def deterministic(probe: Probe) -> Finding:
 
 def guarded(name: str, probe: Probe) -> Finding:
     """Run a check; one that the module makes impossible is not applicable."""
+    if probe.noisy and name not in DESPITE_NOISE:
+        return skip(name, "evaluation is random; mend that first")
     try:
         return CHECKS[name](probe)
     except Exception as error:
@@ -1349,6 +1368,7 @@ def guarded(name: str, probe: Probe) -> Finding:
         probe.module.eval()
 
 
+DESPITE_NOISE = ("projections", "dropout off in eval", "input unchanged")
 CHECKS: dict[str, Callable[[Probe], Finding]] = {
     "oracle": oracle,
     "scale": from_structure("scale", "scores are divided by {divisor}"),

@@ -358,18 +358,14 @@ def candidates(
     choices: list[Sources], num_heads: int | None, target: Tensor, mask: Tensor | None
 ) -> Iterator[tuple[Sources, Hypothesis]]:
     """Yield what to try: right ways, those with one thing wrong, those with another divisor."""
-    likely = [sources for sources in choices if sources.likely]
-    for sources in choices:
-        for right in layouts(sources, num_heads):
-            yield sources, right
-    for sources in likely:
-        for right in layouts(sources, num_heads):
-            for wrong in right.one_thing_wrong():
-                yield sources, wrong
-    for sources in likely:
-        for right in layouts(sources, num_heads):
-            for other in fitted(sources, right, target, mask):
-                yield sources, other
+    pairs = [(sources, right) for sources in choices for right in layouts(sources, num_heads)]
+    likely = [(sources, right) for sources, right in pairs if sources.likely]
+    yield from likely
+    for sources, right in likely:
+        yield from ((sources, wrong) for wrong in right.one_thing_wrong())
+    yield from ((sources, right) for sources, right in pairs if not sources.likely)
+    for sources, right in likely:
+        yield from ((sources, other) for other in fitted(sources, right, target, mask))
 
 
 def split_layers(
