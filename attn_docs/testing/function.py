@@ -5,6 +5,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any
 
 import torch
@@ -63,8 +64,9 @@ def check_attention(
         A `Report` with one finding for each of `attn_docs.testing.PROPERTIES`.
 
     Raises:
-        TypeError: If `attend` cannot be called.
-        ValueError: If it does not run on plain queries, keys and values, with what it raised.
+        TypeError: If `attend` cannot be called, or another argument has the wrong type.
+        ValueError: If `device` names none, or `attend` does not run on plain queries, keys and
+            values, with what it raised.
 
     Example:
         ```python
@@ -84,13 +86,27 @@ def check_attention(
         "scale": scale,
         "enable_gqa": enable_gqa,
     }
+    for name, given in told.items():
+        if not isinstance(given, (bool, NoneType)):
+            raise TypeError(f"{name} must be True, False or None; got {given!r}")
+    place = device_of(device)
     takes = options_of(attend)
     options = {name: name in takes if given is None else given for name, given in told.items()}
     with torch.random.fork_rng([]), torch.enable_grad():
-        probe = FunctionProbe(attend, options, torch.device(device))
+        probe = FunctionProbe(attend, options, place)
         probe.look()
         findings = [guarded(name, probe) for name in PROPERTIES]
     return Report(getattr(attend, "__name__", type(attend).__name__), findings)
+
+
+def device_of(device: torch.device | str) -> torch.device:
+    """Return the device that a name stands for."""
+    if not isinstance(device, (str, torch.device)):
+        raise TypeError(f"device must be a torch.device or its name; got {device!r}")
+    try:
+        return torch.device(device)
+    except RuntimeError as error:
+        raise ValueError(f"device must name a torch device; got {device!r}") from error
 
 
 OPTIONS = ("attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa")

@@ -127,9 +127,9 @@ def sources_of(layers: list[Layer], x: Tensor, context: Tensor, size: int) -> li
     if len(parts) == 1:
         found = list(_fused(*parts[0], size))
     elif len(parts) == 2:
-        query, pair = parts
         found = [
             Sources((query[0], *names), (query[1], *tensors), heads)
+            for query, pair in (parts, parts[::-1])  # whichever is called first
             for names, tensors, heads in _pairs(*pair)
         ]
     elif len(parts) == 3:
@@ -247,7 +247,7 @@ def layouts(sources: Sources, num_heads: int | None) -> Iterator[Hypothesis]:
         if num_heads not in (None, heads) or sources.heads not in (None, heads):
             continue
         head_dim = query // heads
-        if key % head_dim:
+        if key % head_dim or (num_heads is None and head_dim < 4 and heads > 16):
             continue
         kv_heads = key // head_dim
         if heads % kv_heads == 0 and value % kv_heads == 0:
