@@ -37,6 +37,8 @@ class Adapter:
     say, pass a function `call(module, x, *, attn_mask=None, is_causal=False, context=None)` that
     returns (batch, n, size); leave out the arguments that the module has not.
 
+    A default name that the module's `forward` has not counts as None.
+
     Attributes:
         attn_mask: Name of the mask's argument; None if there is none.
         mask_true: What True means to the module: "attends", "blocks", or "added" for a mask of
@@ -69,7 +71,6 @@ class Adapter:
             arguments="query, key, value",
             mask_true="blocks",
             batch_first=False,
-            is_causal=None,
             keywords={"need_weights": False},
         )
         print(check_module(theirs, embed_dim=64, adapter=adapter).passed)
@@ -176,6 +177,24 @@ class Adapter:
         if self.mask_axes == 1:
             return mask[:, 0]
         return mask if self.mask_axes == 3 else mask[:, None]
+
+
+def adapter_of(module: nn.Module, adapter: Adapter) -> Adapter:
+    """Return the adapter without the default names that `forward` has not."""
+    parameters = inspect.signature(module.forward).parameters
+    any_name = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    missing: dict[str, Any] = {}
+    if isinstance(module, nn.MultiheadAttention):
+        missing["is_causal"] = None  # there it is a hint, and wants the mask as well
+    for name in ("attn_mask", "is_causal", "context"):
+        given = getattr(adapter, name)
+        if given is None or given in parameters:
+            continue
+        if given == name:  # the default
+            missing[name] = None
+        elif not any_name:
+            raise ValueError(f"{name} must name an argument of the module's forward; got {given!r}")
+    return replace(adapter, **missing)
 
 
 class FunctionAdapter(Adapter):

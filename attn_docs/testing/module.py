@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from attn_docs._checks import check_callable, check_flag, check_positive, check_size
-from attn_docs.testing.adapter import Adapter, FunctionAdapter, adapter_for
+from attn_docs.testing.adapter import Adapter, FunctionAdapter, adapter_for, adapter_of
 from attn_docs.testing.formula import DIVISORS, MASKS, TILED, repeat_heads
 from attn_docs.testing.report import PROPERTIES, Finding, Report
 from attn_docs.testing.structure import (
@@ -77,8 +77,8 @@ def check_module(
 
     Raises:
         TypeError: If an argument has the wrong type.
-        ValueError: If a size is out of range, or the module cannot be called on (batch, length,
-            embed_dim), with what it raised.
+        ValueError: If a size is out of range, the adapter names an argument that the module has
+            not, or the module cannot be called on (batch, length, embed_dim), with what it raised.
 
     Example:
         ```python
@@ -102,7 +102,9 @@ def check_module(
         check_positive("scale", scale)
     if adapter is None:
         adapter = adapter_for(module)
-    elif not isinstance(adapter, Adapter):
+    elif isinstance(adapter, Adapter):
+        adapter = adapter_of(module, adapter)
+    else:
         check_callable("adapter", adapter)
         adapter = FunctionAdapter(adapter)
     device = next((p.device for p in module.parameters()), torch.device("cpu"))
@@ -1124,7 +1126,7 @@ def dropout(probe: Probe) -> Finding:
         return skip(name, "dropout is after the output projection, none is on the weights")
     factor = kept.median().item()
     same = bool(((kept - factor).abs() < 10 * slack).all())
-    if dropped.any() and same and factor > 1 + 10 * slack:
+    if dropped.any() and same and factor > 1 + slack / 10:
         return finding(
             name, "pass", f"weights are dropped, those kept grow by {factor:.4g} = 1/(1 − p)"
         )

@@ -35,11 +35,15 @@ PROPERTIES = {
     "input unchanged": "the arguments are as they were",
     "deterministic": "the same call gives the same result",
 }
+"""Each property with the one line that says what it asks, in the order of a report."""
 
 
 @dataclass(frozen=True)
 class Finding:
     """What one property came to.
+
+    A property passes only if it was judged. What could not be judged is "not applicable", and its
+    evidence says why.
 
     Attributes:
         property: Its fixed name, a key of `attn_docs.testing.PROPERTIES`.
@@ -58,9 +62,24 @@ class Finding:
 class Report:
     """All findings on one attention function or module.
 
+    Printed, it is a table: failures first, each with its evidence and likely cause.
+
     Attributes:
         subject: What was checked.
         findings: One for each property.
+
+    Example:
+        ```python
+        from attn_docs import MultiHeadAttention
+        from attn_docs.testing import check_module
+
+        report = check_module(MultiHeadAttention(64, 4), embed_dim=64)
+        print(report.passed, report.failures)
+        #> True []
+        report.raise_if_failed()
+        print([finding.verdict for finding in report.findings if finding.property == "cache"])
+        #> ['not applicable']
+        ```
     """
 
     subject: str

@@ -133,7 +133,7 @@ class Einsum(nn.Module):
         a = torch.einsum("bhne,bhme->bhnm", q, k) / SIZE**0.5
         if mask is not None:
             a = a.masked_fill(~mask, LOWEST if a.dtype != torch.float16 else -6e4)
-        return torch.einsum("bhne,hed->bnd", a.softmax(-1) @ v, self.wo)
+        return torch.einsum("bhne,hex->bnx", a.softmax(-1) @ v, self.wo)
 
 
 class Separate(nn.Module):
@@ -201,8 +201,6 @@ def added(axes, **options):
         attn_mask="attention_mask",
         mask_true="added",
         mask_axes=axes,
-        is_causal=None,
-        context=None,
         **options,
     )
 
@@ -262,7 +260,7 @@ RIGHT = {
     "ones and zeros": (Separate(form="ones"), {}, INSIDE_MASKED),
     "length first": (
         LengthFirst(),
-        {"adapter": Adapter(batch_first=False, mask_true="blocks", is_causal=None, context=None)},
+        {"adapter": Adapter(batch_first=False, mask_true="blocks")},
         INSIDE_MASKED,
     ),
     "needs both": (
@@ -367,6 +365,11 @@ def test_a_module_of_no_attention_passes_no_property_of_attention():
         ({"scale": "1"}, TypeError, "scale must be an int or a float; got '1'"),
         ({"scale": 0.0}, ValueError, "scale must be above 0; got 0.0"),
         ({"adapter": 3}, TypeError, "adapter must be callable; got 3"),
+        (
+            {"adapter": Adapter(attn_mask="bias")},
+            ValueError,
+            "attn_mask must name an argument of the module's forward; got 'bias'",
+        ),
         ({"embed_dim": 31}, ValueError, "module must run on an input of shape (1, 6, 31)"),
     ],
 )

@@ -1,0 +1,37 @@
+from collections import Counter
+
+from torch import nn
+
+from attn_docs.testing import check_module
+
+
+class Attention(nn.Module):
+    def __init__(self, dim=32, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.q, self.k, self.v, self.out = (nn.Linear(dim, dim) for _ in range(4))
+
+    def forward(self, x):
+        q, k, v = (f(x).unflatten(-1, (self.heads, -1)) for f in (self.q, self.k, self.v))
+        q, k, v = (t.transpose(1, 2) for t in (q, k, v))  # the line that was missing
+        weights = (q @ k.mT / q.size(-1) ** 0.5).softmax(-1)
+        return self.out((weights @ v).transpose(1, 2).flatten(2))
+
+report = check_module(Attention(), embed_dim=32)
+print(report.passed, dict(Counter(finding.verdict for finding in report.findings)))
+#> True {'pass': 12, 'not applicable': 13}
+for finding in report.findings:
+    if finding.verdict == "pass":
+        print(finding.property)
+#> oracle
+#> scale
+#> weights
+#> value projection
+#> projections
+#> head layout
+#> batch
+#> permutation
+#> dropout off in eval
+#> half precision
+#> input unchanged
+#> deterministic

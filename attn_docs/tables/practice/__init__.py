@@ -1,0 +1,1 @@
+"""Tables and numbers of the chapters of the part Practice."""

@@ -1,0 +1,155 @@
+"""What the page on the checker claims."""
+
+from collections import Counter
+from xml.etree import ElementTree as ET
+
+import pytest
+import torch
+from torch import nn
+
+from attn_docs.figures.practice.test_your_attention import FIGURES, WAYS, errors, module_output
+from attn_docs.tables.practice.test_your_attention import _CHINESE, properties
+from attn_docs.testing import PROPERTIES, Adapter, Finding, Report, check_attention, check_module
+from docs._tools.blocks import ROOT
+
+EXAMPLES = ROOT / "attn_docs" / "examples" / "practice" / "test_your_attention"
+
+
+def run(name: str) -> dict:
+    """Run an example and return its names."""
+    names: dict = {}
+    source = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
+    exec(compile(source, name, "exec"), names)  # noqa: S102 - our own
+    return names
+
+
+def verdicts(report: Report) -> dict[str, str]:
+    return {finding.property: finding.verdict for finding in report.findings}
+
+
+def test_in_the_module_that_seems_right_no_word_sees_another():
+    attend = run("seems_right")["Attention"]()
+    x = torch.randn(1, 5, 32, requires_grad=True)
+    (gradient,) = torch.autograd.grad(attend(x)[0, 1].sum(), x)
+    assert gradient[0, 1].any()
+    assert not gradient[0, [0, 2, 3, 4]].any()
+
+
+def test_one_line_mends_it():
+    lines = [
+        (EXAMPLES / f"{name}.py").read_text(encoding="utf-8").splitlines()
+        for name in ("wrong_module", "right_module")
+    ]
+    added = set(lines[1]) - set(lines[0])
+    assert any("transpose(1, 2) for t in" in line for line in added)
+
+
+def test_a_report_that_did_not_pass_is_raised_and_printed():
+    report = run("wrong_module")["report"]
+    with pytest.raises(AssertionError, match="transpose heads and length first") as raised:
+        report.raise_if_failed()
+    assert str(raised.value) == str(report)
+    first = str(report).splitlines()[1]
+    assert first.split()[:2] == ["fail", "oracle"]
+
+
+def test_nothing_judged_is_no_pass():
+    assert not Report("nothing", [Finding("oracle", "not applicable", "")]).passed
+
+
+def test_the_file_for_pytest_fails_where_the_module_is_wrong():
+    names = run("test_file")
+    names["test_attention"]()
+    names["MultiHeadAttention"] = lambda *_: run("printed_report")["Attention"](64)
+    with pytest.raises(AssertionError, match="scaled by √embed_dim"):
+        names["test_attention"]()
+
+
+def test_module_and_random_state_stay_as_they_are():
+    module = nn.MultiheadAttention(32, 4, dropout=0.5)
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+    state = torch.random.get_rng_state()
+    check_module(module, embed_dim=32)
+    check_attention(nn.functional.scaled_dot_product_attention)
+    assert torch.equal(state, torch.random.get_rng_state())
+    assert module.training
+    assert all(torch.equal(before[name], value) for name, value in module.state_dict().items())
+
+
+def test_a_mask_that_is_read_wrongly_judges_nothing_else():
+    found = verdicts(run("exercise_transposed")["report"])
+    assert found["mask axis"] == "fail"
+    assert {found[name] for name in ("padding", "empty rows", "packing")} == {"not applicable"}
+
+
+def test_the_cache_that_starts_at_the_last_key_passes():
+    source = (EXAMPLES / "cached.py").read_text(encoding="utf-8")
+    mended = source.replace(".tril()", ".tril(k.size(2) - q.size(2))")
+    names: dict = {}
+    exec(compile(mended, "cached", "exec"), names)  # noqa: S102 - our own
+    assert verdicts(names["report"])["cache"] == "pass"
+    assert names["report"].passed
+
+
+def test_two_bugs_inside_are_not_explained_but_not_passed():
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q, self.k, self.v, self.out = (nn.Linear(32, 32) for _ in range(4))
+
+        def forward(self, x):
+            q, k, v = (f(x).view(x.size(0), 4, -1, 8) for f in (self.q, self.k, self.v))
+            return self.out(((q @ k.mT).softmax(-1) @ v).reshape(x.shape))
+
+    report = check_module(Two(), embed_dim=32)
+    found = verdicts(report)
+    assert found["permutation"] == "fail"
+    assert not report.passed
+    assert found["scale"] != "pass"
+
+
+def test_the_table_names_every_property_in_both_languages():
+    assert set(_CHINESE) == set(PROPERTIES)
+    for language, asks in (("en", PROPERTIES), ("zh", _CHINESE)):
+        lines = properties(language).splitlines()[2:]
+        assert [line.split(" | ")[0] for line in lines] == [f"| `{name}`" for name in PROPERTIES]
+        assert all(asks[name] in line for name, line in zip(PROPERTIES, lines, strict=True))
+        assert Counter(line.split(" | ")[2] for line in lines)["✓"] == 20
+
+
+def test_the_table_says_which_checker_asks():
+    function = check_attention(nn.functional.scaled_dot_product_attention)
+    asked = [line.split(" | ")[2] == "✓" for line in properties("en").splitlines()[2:]]
+    of_modules = [
+        finding.evidence.startswith("a property of modules") for finding in function.findings
+    ]
+    assert asked == [not other for other in of_modules]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_bars_of_the_search_are_the_distances(language):
+    root = ET.fromstring(FIGURES["search"](language))  # noqa: S314 - our own
+    bars = [element for element in root.iter() if element.get("data-way")]
+    far = errors()
+    assert len(bars) == len(WAYS) == len(far)
+    assert [error < 1e-12 for error in far] == [False, False, False, False, True]
+    widths = [float(bar.attrib["width"]) for bar in bars[:4]]
+    longest = max(far)
+    assert widths == pytest.approx([190 * error / longest for error in far[:4]], abs=0.06)
+
+
+def test_the_figure_shows_what_the_checker_finds():
+    assert module_output().shape == (6, 32)
+    report = run("printed_report")["report"]
+    assert "scaled by √embed_dim" in next(
+        finding.cause for finding in report.failures if finding.property == "scale"
+    )
+
+
+def test_an_adapter_keeps_its_words():
+    adapter = Adapter(mask_axes=4, mask_true="blocks")
+    mask = torch.ones(3, 5, dtype=torch.bool).tril()
+    x = torch.zeros(2, 3, 4)
+    assert torch.equal(adapter.translate(mask, x), ~mask.expand(2, 1, 3, 5))
+    added = Adapter(mask_axes=2, mask_true="added").translate(mask, x)
+    assert torch.equal(added == 0, mask)
