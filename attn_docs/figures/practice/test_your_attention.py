@@ -94,7 +94,7 @@ def search(language: str) -> str:
     text = _SEARCH[language]
     far = errors()
     drawing = canvas(340, 206)
-    write(drawing, text["head"], 144, 10, 12, text_anchor="start")
+    write(drawing, text["head"], 1, 10, 12, text_anchor="start")
     for row, (way, error) in enumerate(zip(text["ways"], far, strict=True)):
         y = 26 + 36 * row
         write(drawing, way, 1, y + 13, text_anchor="start")

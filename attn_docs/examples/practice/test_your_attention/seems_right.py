@@ -15,12 +15,12 @@ class Attention(nn.Module):
 
 torch.manual_seed(0)
 attend = Attention()
-x, y = torch.randn(2, 64, 5, 32)
+x, y = torch.randn(2, 8, 5, 32)
 print("shape is right:", attend(x).shape == x.shape)
 #> shape is right: True
 optimizer = torch.optim.Adam(attend.parameters(), lr=1e-2)
 losses = []
-for _ in range(100):
+for _ in range(60):
     loss = (attend(x) - y).square().mean()
     optimizer.zero_grad()
     loss.backward()

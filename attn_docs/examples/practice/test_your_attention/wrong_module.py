@@ -18,13 +18,14 @@ report = check_module(Attention(), embed_dim=32)
 print(report.passed)
 #> False
 for finding in report.findings:
-    print(f"{finding.verdict:14} {finding.property:19} {finding.cause[:49]}".rstrip())
-#> fail           oracle              the heads of one position attend to each other:
+    cause = finding.cause.split(":")[0]
+    print(f"{finding.verdict:14} {finding.property:19} {cause}".rstrip())
+#> fail           oracle              the heads of one position attend to each other
 #> pass           scale
 #> not applicable weights
 #> pass           value projection
 #> pass           projections
-#> fail           head layout         the heads of one position attend to each other:
+#> fail           head layout         the heads of one position attend to each other
 #> not applicable group order
 #> not applicable mask used
 #> not applicable mask polarity
