@@ -35,6 +35,7 @@ MASKS = {
     "after": "the mask multiplies the weights after the softmax: rows do not sum to 1",
     "before": "the mask is applied to the scores before they are scaled, as a factor",
     "values": "masked keys keep their weight; only rows of the output are zeroed",
+    "columns": "a mask of pairs is read as one of keys: a key is hidden only if hidden from all",
     "no diagonal": "the mask is off by one: a position does not see itself",
     "one ahead": "the mask is off by one: a position sees the next one",
 }
@@ -153,6 +154,7 @@ def _kept(mask: Tensor, how: str) -> Tensor | None:
     kept = {
         "right": mask,
         "inverted": ~mask,
+        "columns": mask.any(-2, keepdim=True).expand_as(mask),
         "no diagonal": mask & ~torch.eye(*mask.shape, dtype=torch.bool, device=mask.device),
         "one ahead": mask | (ones.triu(1) & ones.tril(1)),
     }
