@@ -1,0 +1,1 @@
+"""Wrong versions of one small layer, each wrong in one line."""

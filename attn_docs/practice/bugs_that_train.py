@@ -1,0 +1,106 @@
+"""A task that needs attention, small enough to train any layer on it in half a second."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+WORDS, ROUND, LENGTH = 16, 4, 12
+EMBED_DIM, NUM_HEADS = 32, 4
+
+
+def rounds(batch: int, generator: torch.Generator) -> Tensor:
+    """Return rows of words (batch, 13): four words over and over, padded on the left with 0.
+
+    Word k has the share 1/k, as frequent and rare words have in a language. A row has 7 to 13
+    words. Whoever looks three words back knows the next word; without looking back, only how
+    frequent words are.
+
+    Args:
+        batch: Number of rows.
+        generator: Where the chance comes from.
+
+    Returns:
+        The rows, int64, with words from 1 to 15 and padding 0.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs.practice.bugs_that_train import rounds
+
+        print(rounds(2, torch.Generator().manual_seed(1)))
+        #> tensor([[0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1],
+        #>         [0, 0, 0, 6, 4, 1, 3, 6, 4, 1, 3, 6, 4]])
+        ```
+    """
+    shares = 1 / torch.arange(1, WORDS, dtype=torch.float64)
+    song = 1 + torch.multinomial(shares, batch * ROUND, True, generator=generator)
+    row = song.view(batch, ROUND).repeat(1, LENGTH // ROUND + 1)[:, : LENGTH + 1]
+    first = torch.randint(LENGTH // 2 + 1, (batch, 1), generator=generator)
+    return row.masked_fill(torch.arange(LENGTH + 1) < first, 0)
+
+
+class NextWord(nn.Module):
+    """Predicts each next word: a vector for each word and place, attention, a linear layer.
+
+    Args:
+        attention: Called as `attention(x, attn_mask=…, is_causal=True)` with a boolean mask
+            (batch, 1, n, n), True where a query may attend. None leaves attention out.
+    """
+
+    def __init__(self, attention: nn.Module | None) -> None:
+        super().__init__()
+        self.words = nn.Embedding(WORDS, EMBED_DIM)
+        self.places = nn.Parameter(torch.randn(LENGTH, EMBED_DIM))
+        self.attention = attention
+        self.predict = nn.Linear(EMBED_DIM, WORDS)
+
+    def forward(self, words: Tensor) -> Tensor:
+        """Return scores (batch, n, 16) of the words that may come next."""
+        x = self.words(words) + self.places
+        if self.attention is not None:
+            # no query may attend to padding
+            mask = (words > 0)[:, None, None].repeat(1, 1, LENGTH, 1)  # b 1 n n
+            x = x + self.attention(x, attn_mask=mask, is_causal=True)
+        scores: Tensor = self.predict(x)
+        return scores
+
+
+def train(attention: nn.Module | None, steps: int = 60, seed: int = 0) -> list[float]:
+    """Train a layer to predict the next word, in float64; return the loss before each step.
+
+    Each step has 32 new rows, so the loss is that of rows never seen before.
+
+    Args:
+        attention: The layer, for vectors of size 32; it is changed. None leaves attention out.
+        steps: Number of steps.
+        seed: For the rows, the layers around the attention, and dropout.
+
+    Returns:
+        The mean loss of each step, in nats per word.
+
+    Example:
+        ```python
+        from attn_docs import MultiHeadAttention
+        from attn_docs.practice.bugs_that_train import train
+
+        losses = train(MultiHeadAttention(32, 4, dropout=0.1))
+        print(f"{losses[0]:.1f}, {sum(losses[-10:]) / 10:.1f}")
+        #> 3.1, 1.1
+        ```
+    """
+    torch.manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
+    model = NextWord(attention).double().train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02, fused=True)
+    losses = []
+    for _ in range(steps):
+        words = rounds(32, generator)
+        scores = model(words[:, :-1])
+        is_word = words[:, :-1] > 0
+        loss = F.cross_entropy(scores[is_word], words[:, 1:][is_word])
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        losses.append(loss.item())
+    return losses

@@ -1,0 +1,242 @@
+"""Each wrong layer looks right from outside, trains as the page says, and is caught by name."""
+
+import re
+import types
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from attn_docs import MultiHeadAttention
+from attn_docs.examples.practice.bugs_that_train import right
+from attn_docs.exhibits.practice import softmax_over_heads
+from attn_docs.practice.bugs_that_train import (
+    EMBED_DIM,
+    LENGTH,
+    NUM_HEADS,
+    ROUND,
+    WORDS,
+    NextWord,
+    rounds,
+)
+from attn_docs.tables.practice._bugs import (
+    COLUMNS,
+    EXHIBITS,
+    GROUPED,
+    ORDER,
+    PROPERTY,
+    RIGHT,
+    SECTIONS,
+    changed,
+    finding,
+    layer,
+    losses,
+    report,
+    source,
+    training,
+    verdicts,
+)
+from attn_docs.testing import PROPERTIES, check_module
+from docs._tools.blocks import ROOT
+
+# how each trains, and what the report's cause must name
+BUGS = {
+    "missing_scale": ("as well", "scaled by 1 = 1, expected √head_dim"),
+    "scaled_by_embed_dim": ("as well", "scaled by √embed_dim"),
+    "scaled_twice": ("as well", "scaled by head_dim = 8"),
+    "softmax_over_queries": ("better", "runs over the queries"),
+    "softmax_over_heads": ("breaks", "runs over the heads"),
+    "value_from_key": ("as well", "with the key projection, k_proj"),
+    "value_is_input": ("as well", "the value is the input itself"),
+    "key_from_query": ("as well", "query and key come from one projection, q_proj"),
+    "scrambled_heads": ("better", "split by view alone"),
+    "merged_without_transpose": ("better", "merged by view alone"),
+    "tiled_key_heads": ("as well", "repeat: K1 K2 K1 K2"),
+    "ignored_mask": ("better", "accepted and ignored"),
+    "inverted_mask": ("as without", "polarity is inverted"),
+    "transposed_mask": ("better", "axes are swapped"),
+    "zero_fill": ("better", "masked scores become 0"),
+    "zero_one_added": ("better", "added to the scores as 0 and 1"),
+    "mask_after_softmax": ("better", "multiplies the weights after the softmax"),
+    "small_number_added": ("same", "the fill value is too small"),
+    "nan_in_empty_rows": ("breaks", "softmax of a row of −∞ is NaN"),
+    "mask_for_all_queries": ("same", "a mask of pairs is read as one of keys"),
+    "large_fill": ("same", "too large for float16"),
+    "causal_only_in_eval": ("better", "not applied (in training)"),
+    "causal_only_in_training": ("same", "not applied (in evaluation)"),
+    "causal_off_by_one": ("better", "off by one: a position sees the next one"),
+    "causal_inverted": ("better", "keeps the future and removes the past"),
+    "causal_from_the_first_key": ("same", "is_causal must be aligned with the last key"),
+    "samples_mixed": ("as without", "samples are mixed"),
+    "values_from_x": ("same", "keys or values are made from x, not from the context"),
+    "dropout_on_scores": ("as well", "applied to the scores, before the softmax"),
+    "dropout_without_rescale": ("as well", "not divided by 1 − p"),
+    "dropout_in_eval": ("same", "applied in evaluation"),
+    "mask_overwritten": ("same", "in-place operation writes into an argument"),
+}
+every_bug = pytest.mark.parametrize("name", ORDER)
+PAGES = [ROOT / "docs" / "practice" / f"bugs-that-train{end}" for end in (".md", ".zh.md")]
+
+
+def mended(name: str) -> tuple[str, torch.nn.Module]:
+    """Return an exhibit with its marked line as it should be, and a layer built from it."""
+    _, good = changed(name)
+    text = re.sub(r"^( *)\S.*  # wrong: .*$", rf"\g<1>{good}", source(name), flags=re.M)
+    module = types.ModuleType(name)
+    exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102 - our own file
+    torch.manual_seed(0)
+    options = {"num_kv_heads": 2} if name in GROUPED else {}
+    return text, module.Attention(EMBED_DIM, NUM_HEADS, **options)
+
+
+def without_comments(text: str) -> list[str]:
+    lines = (line.partition("  # ")[0] for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith(('"""', "import "))]
+
+
+def test_every_exhibit_is_in_the_order_of_the_page() -> None:
+    assert sorted(ORDER) == sorted(path.stem for path in EXHIBITS.glob("[!_]*.py"))
+    assert set(BUGS) == set(ORDER)
+    assert set(COLUMNS) == set(PROPERTIES)
+
+
+@every_bug
+def test_one_line_differs_from_the_right_layer(name: str) -> None:
+    text, _ = mended(name)
+    good = without_comments(RIGHT.read_text(encoding="utf-8"))
+    assert without_comments(text) == good
+    bad = without_comments(source(name))
+    assert sum(a != b for a, b in zip(bad, good, strict=True)) == 1
+
+
+@every_bug
+def test_mending_the_line_makes_the_layer_right(name: str) -> None:
+    x, context = torch.randn(3, 5, EMBED_DIM), torch.randn(3, 7, EMBED_DIM)
+    mask = torch.rand(5, 7) > 0.5
+    _, layer_mended = mended(name)
+    good = layer("right", grouped=name in GROUPED)
+    good.load_state_dict(layer_mended.state_dict())
+    options = {"attn_mask": mask, "context": context}
+    outputs = []
+    for module in (good, layer_mended):
+        torch.manual_seed(1)
+        outputs.append((module(x, **options), module.eval()(x, is_causal=True)))
+    for one, other in zip(*outputs, strict=True):
+        assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_right_layer_passes_everything(grouped: bool) -> None:
+    found = report("right", grouped=grouped)
+    assert found.passed
+    skipped = [f.property for f in found.findings if f.verdict == "not applicable"]
+    assert skipped == ([] if grouped else ["group order"])
+
+
+def test_right_layer_is_multi_head_attention() -> None:
+    good = right.Attention(EMBED_DIM, NUM_HEADS).double().eval()
+    ours = MultiHeadAttention(EMBED_DIM, NUM_HEADS).double().eval()
+    ours.load_state_dict(good.state_dict())
+    x = torch.randn(2, 6, EMBED_DIM, dtype=torch.float64)
+    mask = torch.rand(6, 6) > 0.4
+    for options in ({}, {"is_causal": True}, {"attn_mask": mask}):
+        torch.testing.assert_close(good(x, **options), ours(x, **options), rtol=0, atol=1e-12)
+
+
+@every_bug
+def test_shape_is_right(name: str) -> None:
+    x = torch.randn(2, 5, EMBED_DIM)
+    assert layer(name, grouped=name in GROUPED)(x).shape == x.shape
+
+
+@every_bug
+def test_it_trains_as_the_page_says(name: str) -> None:
+    run = training(name)
+    assert run.kind == BUGS[name][0]
+    if run.kind != "breaks":
+        assert run.last < run.first - 0.5
+
+
+def test_nothing_trains_on_chance_alone() -> None:
+    right_run, none = losses("right"), losses("none")
+    assert right_run[0] > 2.9
+    assert 1.0 < sum(right_run[-10:]) / 10 < 1.2
+    assert 2.2 < sum(none[-10:]) / 10 < 2.5
+
+
+@every_bug
+def test_report_names_the_bug(name: str) -> None:
+    found = finding(name)
+    assert found.verdict == "fail"
+    assert BUGS[name][1] in found.cause
+
+
+@every_bug
+def test_report_of_the_mended_layer_is_the_right_ones(name: str) -> None:
+    # it is the right layer, as the tests above show, whose report passes
+    assert report("right", grouped=name in GROUPED).passed
+    assert not report(name, grouped=name in GROUPED).passed
+
+
+def test_chance_and_state_are_each_found_by_one_property() -> None:
+    for names in SECTIONS["chance"].values():
+        for name in names:
+            assert verdicts(name).count("fail") == 1
+
+
+def test_bugs_of_the_formula_fail_the_oracle() -> None:
+    for name in ORDER:
+        assert (PROPERTY[name] in SECTIONS["formula"]) == (
+            verdicts(name)[COLUMNS.index("oracle")] == "fail"
+        )
+
+
+def test_softmax_over_heads_trains_without_a_mask() -> None:
+    x = torch.randn(2, 5, EMBED_DIM)
+    assert softmax_over_heads.Attention(EMBED_DIM, NUM_HEADS)(x).isfinite().all()
+
+
+def test_transposed_mask_has_the_curve_of_the_ignored_mask() -> None:
+    assert losses("transposed_mask") == pytest.approx(losses("ignored_mask"), abs=1e-6)
+
+
+def test_a_finite_fill_passes() -> None:
+    text = RIGHT.read_text(encoding="utf-8").replace("some & ~allowed, -math.inf", "~allowed, -1e4")
+    text = text.replace("return weights * some", "return weights")
+    module = types.ModuleType("finite")
+    exec(compile(text, "finite", "exec"), module.__dict__)  # noqa: S102 - our own file
+    assert check_module(module.Attention(32, 4), embed_dim=32, causal=True, num_heads=4).passed
+
+
+def test_rows_repeat_four_words_after_padding() -> None:
+    words = rounds(200, torch.Generator().manual_seed(0))
+    assert words.shape == (200, LENGTH + 1)
+    assert words.max() < WORDS
+    is_word = words > 0
+    assert (is_word.sum(1) >= LENGTH // 2 + 1).all()
+    assert (is_word[:, 1:] | ~is_word[:, :-1]).all()  # padding on the left alone
+    again = is_word[:, :-ROUND]
+    assert torch.equal(words[:, ROUND:][again], words[:, :-ROUND][again])
+    shares = [(words == word).sum() for word in (1, 2, 4)]
+    assert shares[0] > 1.5 * shares[1] > 2 * shares[2]
+
+
+def test_loss_is_one_step_of_next_word() -> None:
+    torch.manual_seed(0)
+    model = NextWord(None).double()
+    words = rounds(32, torch.Generator().manual_seed(0))
+    inputs, targets = words[:, :-1], words[:, 1:]
+    scores = model(inputs)[inputs > 0]
+    expected = cross_entropy(scores, targets[inputs > 0]).item()
+    assert losses("none")[0] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page_has_a_heading_for_each_property_and_each_bugs_lines(page) -> None:
+    text = page.read_text(encoding="utf-8")
+    ending = ".zh.md" if page.name.endswith(".zh.md") else ".md"
+    anchors = re.findall(r"^### .*\{ #([a-z-]+) \}$", text, re.M)
+    assert anchors == [name.replace(" ", "-") for name in COLUMNS]
+    shown = re.findall(r"tables/practice/bugs_that_train/([a-z-]+?)(?:\.zh)?\.md", text)
+    assert shown == [name.replace("_", "-") for name in ORDER]
+    assert text.count(f'{ending}"\n') >= len(ORDER)
