@@ -172,6 +172,16 @@ def test_report_names_the_bug(name: str) -> None:
 
 
 @every_bug
+def test_no_other_failure_names_another_cause(name: str) -> None:
+    main = BUGS[name][1]
+    for found in report(name, grouped=name in GROUPED).failures:
+        assert main in found.cause or found.cause in {
+            "later positions change earlier ones: see causality",
+            "samples are mixed: see batch",
+        }, found
+
+
+@every_bug
 def test_report_of_the_mended_layer_is_the_right_ones(name: str) -> None:
     # it is the right layer, as the tests above show, whose report passes
     assert report("right", grouped=name in GROUPED).passed

@@ -58,7 +58,7 @@ def lines(name: str, language: str) -> str:
     said = [f"- {report}{colon}`{found.property}`{colon}`{found.evidence}`{stop}"]
     if found.cause != found.evidence:
         said.append(f"- {cause}{colon}`{found.cause}`{stop}")
-    diff = f"```text\n- {wrong}\n+ {right}\n```"
+    diff = f"```text\n# {name}.py\n- {wrong}\n+ {right}\n```"
     return "\n".join([diff, "", f"- {loss}", *said])
 
 
