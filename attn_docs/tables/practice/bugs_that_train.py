@@ -55,7 +55,7 @@ def lines(name: str, language: str) -> str:
     )
     found = finding(name)
     report, cause, colon, stop = _REPORT[language]
-    said = [f"- {report}{colon}`{found.property}`{colon}`{found.evidence}`{stop}"]
+    said = [f"- {report}{colon}`{found.property}`{colon}`{found.evidence.rstrip('.')}`{stop}"]
     if found.cause != found.evidence:
         said.append(f"- {cause}{colon}`{found.cause}`{stop}")
     diff = f"```text\n# {name}.py\n- {wrong}\n+ {right}\n```"
