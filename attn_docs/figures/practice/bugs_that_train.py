@@ -246,7 +246,9 @@ def _mark(verdict: str, x: float, y: float) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=[s for s in STAGES if s != "place"]),
+    "stage-line": functools.partial(
+        stage_line, KEY, lit=[s for s in STAGES if s not in ("place", "output")]
+    ),
     "curves": curves,
     **{f"matrix-{section}": functools.partial(matrix, section=section) for section in SECTIONS},
 }

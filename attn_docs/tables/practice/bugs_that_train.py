@@ -13,7 +13,6 @@ from attn_docs.tables.practice._bugs import (
     last,
     losses,
     training,
-    verdicts,
 )
 
 _LOSS = {
@@ -70,20 +69,14 @@ TABLES: dict[str, Callable[[str], str]] = {
 def numbers() -> dict[str, str]:
     """Return the counts and losses that the chapter's sentences use."""
     kinds = Counter(training(name).kind for name in ORDER)
-    failed = [verdicts(name).count("fail") for name in ORDER]
     return {
         "bugs": str(len(ORDER)),
         "properties": str(len(COLUMNS)),
-        "checks": str(len(ORDER) * len(COLUMNS)),
-        "fails": str(sum(failed)),
         "same": str(kinds["same"]),
         "as_well": str(kinds["as well"]),
         "better": str(kinds["better"]),
         "as_without": str(kinds["as without"]),
         "breaks": str(kinds["breaks"]),
-        "train": str(len(ORDER) - kinds["breaks"]),
-        "start": f"{losses('right')[0]:.2f}",
         "right": f"{last(losses('right')):.2f}",
         "none": f"{last(losses('none')):.2f}",
-        "best": f"{min(training(name).last for name in ORDER):.2f}",
     }
