@@ -79,13 +79,13 @@ def smooth(values: tuple[float, ...]) -> list[float]:
 def curves(language: str) -> str:
     """Chart the loss of five wrong layers, each beside the right one."""
     text = _CURVES[language]
-    height = 372
+    width, height = 352, 378
     with matplotlib.style.context(_chart.STYLE):
-        figure = _chart.new_figure(340, height)
+        figure = _chart.new_figure(width, height)
         for index, name in enumerate(CURVES):
             left, top = 26 + 164 * (index % 2), 26 + 116 * (index // 2)
             figure.text(
-                left / 340, 1 - (top - 20) / height, text[name], weight="bold", va="top", size=11
+                left / width, 1 - (top - 20) / height, text[name], weight="bold", va="top", size=11
             )
             axes = _chart.panel(figure, left, top, 146, 74)
             axes.set_xlim(0, 61)
@@ -102,8 +102,8 @@ def curves(language: str) -> str:
             mine = smooth(tuple(mine)) if len(mine) > 1 else mine
             axes.plot(steps[: len(mine)], mine, **line, gid=f"part:wrong-{name}")
         for index, key in enumerate(("right", "wrong")):
-            figure.text(200 / 340, 1 - (290 + 20 * index) / height, text[key], va="top")
-        figure.text(172 / 340, 2 / height, text["x"], ha="right", va="baseline", size=11)
+            figure.text(200 / width, 1 - (290 + 20 * index) / height, text[key], va="top")
+        figure.text(172 / width, 8 / height, text["x"], ha="right", va="baseline", size=11)
         panels = text["join"].join(
             text["panel"].format(
                 name=text[name],
