@@ -627,7 +627,7 @@ def mask_behaviour(probe: Probe, mode: str) -> tuple[str, str]:
         torch.manual_seed(0)
         plain = probe.call(x, causal=probe.built_in_causal).detach()
     if matches(masked, plain):
-        if probe.adapter.mask_axes != 1 and hides_columns(probe, x, built_in, training=training):
+        if probe.adapter.mask_axes != 1 and hides_columns(probe, x, mode):
             return "columns", "a mask that hides a key from all queries works, no other does"
         return "none", "the output with a mask is the output without"
     off = ~torch.eye(length, dtype=torch.bool, device=probe.device)
@@ -652,6 +652,16 @@ def mask_behaviour(probe: Probe, mode: str) -> tuple[str, str]:
         )
     i, j = ((mask & off & ~seen).nonzero()[0]).tolist()
     return "unknown", f"query {i} does not depend on key {j}, which the mask allows"
+
+
+def hides_columns(probe: Probe, x: Tensor, mode: str) -> bool:
+    """Tell whether keys that are hidden from all queries are hidden."""
+    mask = sample_mask(x.size(1), probe.device, columns=True)
+    with probe.quiet(mode):
+        torch.manual_seed(0)
+        seen = probe.influence(x, mask, causal=probe.built_in_causal).nan_to_num(0.0)
+    hidden = ~mask & ~torch.eye(*mask.shape, dtype=torch.bool, device=mask.device)
+    return not seen[hidden].any()
 
 
 def soft_mask(
@@ -690,9 +700,6 @@ def mask_check(name: str, bad: tuple[str, ...]) -> Callable[[Probe], Finding]:
         both = kinds["training"] == kinds["evaluation"]
         for mode in MODES:
             kind, evidence = probe.mask_behaviours[mode]
-            if kind == "unknown" and mode == "training":
-                # what dropout hides, evaluation may show: the same leak with its name
-                kind = named_in_evaluation(probe)
             if kind == "raised":
                 return skip(name, evidence)
             if kind in ("unknown", "transposed") and (root := root_cause(probe)):
@@ -1071,7 +1078,7 @@ def cross_attention(probe: Probe) -> Finding:
             name,
             "fail",
             f"output 1 depends on other words of x: gradient {others:.2e}",
-            root_cause(probe) or KEYS_FROM_X,
+            root_cause(probe) or "keys or values are made from x, not from the context",
         )
     missing = (from_context <= 1e-12).nonzero()
     if len(missing):
@@ -1188,9 +1195,8 @@ def cache(probe: Probe) -> Finding:
         except Exception as error:
             refused = f"steps of {sizes} raised {type(error).__name__}: {error}"
             if max(sizes) == 1:
-                return finding(
-                    name, "fail", refused, "a step cannot go on from the cache of the step before"
-                )
+                cause = "a step cannot go on from the cache of the step before"
+                return finding(name, "fail", refused, cache_root(probe) or cause)
             continue
         if stepped.shape != whole.shape:
             evidence = f"steps of {sizes} gave shape {tuple(stepped.shape)}"
@@ -1203,7 +1209,7 @@ def cache(probe: Probe) -> Finding:
                 "fail",
                 f"in steps of {sizes} position {position} differs by {off.max():.2e} from the "
                 "whole",
-                cache_cause(probe, sizes, position),
+                cache_root(probe) or cache_cause(probe, sizes, position),
             )
         worst = max(worst, off.max().item())
     if refused:
@@ -1211,15 +1217,27 @@ def cache(probe: Probe) -> Finding:
     return finding(name, "pass", f"whole, single steps and chunks agree within {worst:.1e}")
 
 
+def cache_root(probe: Probe) -> str:
+    """Return what is wrong without a cache already; empty if nothing."""
+    if causality(probe).verdict == "fail":
+        return "later positions change earlier ones: see causality"
+    if batch(probe).verdict == "fail":
+        return "samples are mixed: see batch"
+    if (crossed := cross_attention(probe)).verdict == "fail":
+        return crossed.cause
+    return root_cause(probe)
+
+
 def in_steps(probe: Probe, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
     """Return the outputs of the steps, side by side."""
     step, held, outputs, start = probe.adapter.step, None, [], 0
     if step is None:
         raise ValueError("the adapter has no step")
-    for size in sizes:
-        output, held = step(probe.module, x[:, start : start + size].clone(), held)
-        outputs.append(output)
-        start += size
+    with NoDropout() if probe.random_eval else nullcontext():
+        for size in sizes:
+            output, held = step(probe.module, x[:, start : start + size].clone(), held)
+            outputs.append(output)
+            start += size
     return torch.cat(outputs, 1)
 
 
