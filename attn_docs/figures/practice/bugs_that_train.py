@@ -34,7 +34,7 @@ _CURVES = {
         "nan": "the line stops after the first step, since the loss is no number",
         "right": "⋯ the right layer",
         "wrong": "— the wrong one",
-        "x": "step",
+        "axes": "↑ loss, → step",
         "value_from_key": "values from k_proj",
         "causal_only_in_training": "causal in training only",
         "causal_only_in_eval": "causal in evaluation only",
@@ -53,7 +53,7 @@ _CURVES = {
         "nan": "线在第一步之后断开，因为损失不再是数",
         "right": "⋯ 正确的层",
         "wrong": "— 错误的层",
-        "x": "步",
+        "axes": "↑ 损失，→ 步",
         "value_from_key": "值来自 k_proj",
         "causal_only_in_training": "只在训练时因果",
         "causal_only_in_eval": "只在评估时因果",
@@ -79,7 +79,7 @@ def smooth(values: tuple[float, ...]) -> list[float]:
 def curves(language: str) -> str:
     """Chart the loss of five wrong layers, each beside the right one."""
     text = _CURVES[language]
-    width, height = 352, 378
+    width, height = 352, 360
     with matplotlib.style.context(_chart.STYLE):
         figure = _chart.new_figure(width, height)
         for index, name in enumerate(CURVES):
@@ -101,9 +101,8 @@ def curves(language: str) -> str:
                 line |= {"marker": "s", "markersize": 7, "markeredgewidth": 0}
             mine = smooth(tuple(mine)) if len(mine) > 1 else mine
             axes.plot(steps[: len(mine)], mine, **line, gid=f"part:wrong-{name}")
-        for index, key in enumerate(("right", "wrong")):
+        for index, key in enumerate(("right", "wrong", "axes")):
             figure.text(200 / width, 1 - (290 + 20 * index) / height, text[key], va="top")
-        figure.text(172 / width, 8 / height, text["x"], ha="right", va="baseline", size=11)
         panels = text["join"].join(
             text["panel"].format(
                 name=text[name],
