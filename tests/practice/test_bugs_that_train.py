@@ -66,7 +66,7 @@ BUGS = {
     "causal_only_in_training": ("same", "not applied (in evaluation)"),
     "causal_off_by_one": ("better", "off by one: a position sees the next one"),
     "causal_inverted": ("better", "keeps the future and removes the past"),
-    "causal_from_the_first_key": ("same", "is_causal must be aligned with the last key"),
+    "causal_from_the_first_key": ("same", "the causal mask is aligned with the first key"),
     "samples_mixed": ("as without", "samples are mixed"),
     "values_from_x": ("same", "keys or values are made from x, not from the context"),
     "dropout_on_scores": ("as well", "applied to the scores, before the softmax"),
