@@ -6,7 +6,7 @@ export NO_MKDOCS_2_WARNING := 1
 # whole files to each of two processes; tests/site has the longest, so it is collected first
 TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: serve site test audit outputs figures bench lint chapter
+.PHONY: serve site test audit outputs figures bench mutants lint chapter
 
 serve: .venv/site.done
 	$(BIN)/mkdocs serve
@@ -29,6 +29,10 @@ figures: .venv/test.done
 
 bench: .venv/test.done
 	$(BIN)/python -m docs._tools.bench
+
+mutants: .venv/test.done
+	rm -rf mutants
+	nice $(BIN)/python -m tests.mutants $(MUTMUT)
 
 lint: .venv/test.done
 	$(BIN)/ruff format --check

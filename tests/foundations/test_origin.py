@@ -162,6 +162,13 @@ def test_a_wrong_argument_is_named(change: dict, error: type[Exception], message
         encode_step_by_step(**arguments)
 
 
+def test_the_weight_named_is_the_one_that_does_not_fit() -> None:
+    gru = nn.GRU(4, 6)
+    gru.weight_ih_l0 = nn.Parameter(gru.weight_ih_l0.double())
+    with pytest.raises(TypeError, match=r"^gru.weight_ih_l0 must have inputs's dtype "):
+        encode_step_by_step(torch.zeros(2, 3, 4), gru)
+
+
 @pytest.mark.parametrize(("n", "d"), [(2, 3), (5, 4), (7, 7), (16, 8)])
 def test_operations_are_those_that_a_run_counts(n: int, d: int) -> None:
     with FlopCounterMode(display=False) as counter:

@@ -583,6 +583,14 @@ def test_state_dict_holds_four_linear_layers() -> None:
     assert torch.equal(other(x, context), layer(x, context))
 
 
+def test_what_is_made_on_the_way_is_made_where_the_inputs_are() -> None:
+    layer, x, context = layer_and_inputs()
+    mask = padding_mask([M, 3])[:, None]
+    with torch.device("meta"):  # not where new tensors go by default
+        output, weights = layer(x, context, attn_mask=mask, is_causal=True, need_weights=True)
+    assert output.device == weights.device == x.device
+
+
 def test_compiles_without_a_graph_break() -> None:
     layer, x, context = layer_and_inputs()
     compiled = torch.compile(layer, backend="eager", fullgraph=True)

@@ -310,6 +310,9 @@ def test_every_parameter_gets_a_gradient_and_the_key_bias_a_zero_one(kind: type)
         (lambda: SelfAttention(0, 3), "input_dim must be 1 or more; got 0"),
         (lambda: FusedSelfAttention(3, 0), "output_dim must be 1 or more; got 0"),
         (lambda: SelfAttention(3, 2.0), "output_dim must be an int; got 2.0"),
+        (lambda: FusedSelfAttention(0, 3), "input_dim must be 1 or more; got 0"),
+        (lambda: MaskedSelfAttention(0, 3), "input_dim must be 1 or more; got 0"),
+        (lambda: MaskedSelfAttention(3, 0), "output_dim must be 1 or more; got 0"),
         (
             lambda: MaskedSelfAttention(3, 2, 1.0),
             "dropout must be 0 or more and below 1; got 1.0",
