@@ -256,8 +256,9 @@ def test_scores_of_another_floating_dtype_are_taken() -> None:
 
     attend, tensors = Rough(), inputs()
     for attend.kind in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
-        output, weights = attend(*tensors, masks()["additive"], need_weights=True)
-        assert output.dtype == weights.dtype == torch.float64
+        for mask in (None, masks()["additive"]):  # the mask alone would raise the dtype
+            output, weights = attend(*tensors, mask, need_weights=True)
+            assert output.dtype == weights.dtype == torch.float64
 
 
 def test_gaussian_takes_very_large_and_small_widths() -> None:

@@ -161,6 +161,29 @@ def test_a_form_keeps_the_dtype_and_rounds_once(attend: Callable, dtype: torch.d
     assert error(found.double(), truth) <= max(2 * torch.finfo(dtype).eps, 1e-6)
 
 
+@forms
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_an_additive_mask_may_have_the_dtype_of_the_query(
+    attend: Callable, dtype: torch.dtype
+) -> None:
+    tensors, mask = [x.to(dtype) for x in inputs()], normal(2, 6, 5, 7, seed=4).to(dtype)
+    wanted = attend(*(tensor.float() for tensor in tensors), mask.float()).to(dtype)
+    assert attend(*tensors, mask).equal(wanted)
+
+
+@forms
+def test_heads_of_one_component_are_divided_by_one(attend: Callable) -> None:
+    tensors = [tensor[..., :1] for tensor in inputs()]
+    assert_same(attend, loop_over_heads, tensors)
+
+
+@forms
+def test_the_causal_mask_is_made_where_the_inputs_are(attend: Callable) -> None:
+    tensors = inputs()
+    with torch.device("meta"):  # not where new tensors go by default
+        assert attend(*tensors, is_causal=True).device.type == "cpu"
+
+
 def test_both_forms_take_mask_and_causal_together() -> None:
     tensors, mask = inputs(), normal(2, 6, 5, 7, seed=4) > -1
     wanted = scaled_dot_product_attention(*tensors, mask & causal_mask(5, 7), enable_gqa=True)
