@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_docs import (
+    GroupedQueryAttention,
     MultiHeadAttention,
     MultiQueryAttention,
     causal_mask,
@@ -581,6 +582,28 @@ def test_state_dict_holds_four_linear_layers() -> None:
     other = layer_and_inputs()[0]
     other.load_state_dict(layer.state_dict())
     assert torch.equal(other(x, context), layer(x, context))
+
+
+def test_there_are_biases_unless_one_says_no() -> None:
+    assert all(isinstance(bias, Tensor) for bias in bias_of(MultiHeadAttention(4, 2)))
+    assert bias_of(MultiHeadAttention(4, 2, bias=False)) == [0.0] * 4
+
+
+def test_the_weights_are_as_causal_as_the_output_and_shared_heads_are_announced() -> None:
+    announced = []
+
+    def attend(*arguments: object, **options: bool) -> Tensor:
+        announced.append(options)
+        return F.scaled_dot_product_attention(*arguments, **options)
+
+    for layer in (
+        MultiHeadAttention(12, 6, attend=attend),
+        GroupedQueryAttention(12, 6, 2, attend=attend),
+    ):
+        _, weights = layer(torch.randn(2, 5, 12), is_causal=True, need_weights=True)
+        assert weights.shape == (2, 6, 5, 5)
+        assert not weights.triu(1).any()
+    assert announced == [{}, {}, {"enable_gqa": True}, {"enable_gqa": True}]
 
 
 def test_what_is_made_on_the_way_is_made_where_the_inputs_are() -> None:
