@@ -342,3 +342,7 @@ def test_fitted_on_itself_loses_the_width_and_leave_one_out_finds_it() -> None:
     assert loss == pytest.approx(leave_one_out(x, y, width), abs=1e-3)
     for factor in (0.5, 0.8, 1.25, 2):  # a lowest point
         assert leave_one_out(x, y, width) < leave_one_out(x, y, factor * width)
+
+
+def test_the_width_begins_at_one() -> None:
+    assert KernelRegression().width == 1

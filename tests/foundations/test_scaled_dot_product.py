@@ -656,3 +656,11 @@ def test_can_be_compiled_and_exported_for_any_sizes() -> None:
         wanted = Call(*tensors, is_causal=True, scale=1 / sizes["m"]).torch_output()
         assert error(exported(*tensors), wanted) <= 1e-12
         assert error(compiled(*tensors), wanted) <= 1e-12
+
+
+def test_the_weights_alone_refuse_what_the_output_refuses() -> None:
+    query, key = torch.zeros(2, 6, 5, 4), torch.zeros(2, 3, 7, 4)
+    with pytest.raises(ValueError, match=r"; enable_gqa=True lets each key head serve "):
+        attention_weights(query, key)
+    with pytest.raises(ValueError, match=r"^scale must be finite; got nan$"):
+        attention_weights(query, key, scale=math.nan, enable_gqa=True)
