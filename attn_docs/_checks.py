@@ -283,7 +283,8 @@ def check_sequence(name: str, tensor: Tensor, what: str, size: int, weight: Tens
     check_axes(name, tensor, "batch", "length", what)
     check_last_size(name, tensor, what, size)
     # autocast gives a linear layer's input the dtype it wants
-    if not torch.is_autocast_enabled(tensor.device.type):
+    device = tensor.device.type
+    if not (torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)):
         check_same_kind(name, tensor, "the weight", weight)
 
 
