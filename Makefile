@@ -14,6 +14,9 @@ serve: .venv/site.done
 site: .venv/site.done
 	$(BIN)/mkdocs build --site-dir site
 
+# two processes with two threads each would wait for one another
+test audit: export OMP_NUM_THREADS := 1
+
 test: .venv/test.done
 	$(BIN)/python -m pytest $(TWO) --ignore tests/audit
 
