@@ -12,7 +12,7 @@ from sybil import Document
 
 from docs._tools import blocks
 from tests import docs_plugin
-from tests.site.test_census import run_isolated
+from tests.site.test_census import PAGES, run_isolated
 from tests.site.test_generated import NOT_PROSE, assert_same, typed_numbers
 
 RIGHT = "print(1 + 1)\n#> 2\n"
