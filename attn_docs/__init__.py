@@ -28,8 +28,16 @@ from attn_docs.heads.grouped_query import (
     grouped_query_attention_broadcast,
     grouped_query_attention_repeat,
 )
+from attn_docs.heads.latent import LatentCache, MultiHeadLatentAttention
 from attn_docs.heads.multi_head import MultiHeadAttention, merge_heads, split_heads
 from attn_docs.heads.multi_query import MultiQueryAttention
+from attn_docs.memory.kv_cache import KVCache, sliding_window_mask
+from attn_docs.position.rotary import (
+    RotaryEmbedding,
+    apply_rotary,
+    to_half_split,
+    to_interleaved,
+)
 from attn_docs.self_attention.four_steps import (
     FusedSelfAttention,
     MaskedSelfAttention,
@@ -45,13 +53,18 @@ __all__ = [
     "FusedSelfAttention",
     "GaussianAttention",
     "GroupedQueryAttention",
+    "KVCache",
     "KernelRegression",
+    "LatentCache",
     "MaskedSelfAttention",
     "MultiHeadAttention",
+    "MultiHeadLatentAttention",
     "MultiQueryAttention",
+    "RotaryEmbedding",
     "ScaledDotProductSelfAttention",
     "ScoreAttention",
     "SelfAttention",
+    "apply_rotary",
     "attention_by_hand",
     "attention_weights",
     "causal_mask",
@@ -64,7 +77,10 @@ __all__ = [
     "nadaraya_watson",
     "padding_mask",
     "scaled_dot_product_attention",
+    "sliding_window_mask",
     "split_heads",
     "to_additive",
     "to_boolean",
+    "to_half_split",
+    "to_interleaved",
 ]

@@ -92,6 +92,63 @@ def check_heads(embed_dim: int, num_heads: int, kv_dim: int, head_dim: int | Non
     return head_dim
 
 
+def check_rotary_dim(rotary_dim: int | None, head_dim: int) -> int:
+    """Check how many numbers of a head are turned in pairs; return the number."""
+    if rotary_dim is None:
+        if head_dim % 2:
+            raise ValueError(f"head_dim must be even, or rotary_dim given; got {head_dim}")
+        return head_dim
+    check_size("rotary_dim", rotary_dim)
+    if rotary_dim % 2:
+        raise ValueError(f"rotary_dim must be even; got {rotary_dim}")
+    if rotary_dim > head_dim:
+        raise ValueError(f"rotary_dim must be at most head_dim = {head_dim}; got {rotary_dim}")
+    return rotary_dim
+
+
+def check_positions(positions: Tensor, batch: int, length: int) -> None:
+    """Refuse anything but integers of 0 or more, one for each place, or for each of each row."""
+    if not isinstance(positions, Tensor):
+        raise TypeError(f"positions must be a torch.Tensor; got {type(positions).__name__}")
+    if positions.dtype not in INT_DTYPES:
+        raise TypeError(f"positions must hold integers; got {positions.dtype}")
+    if positions.shape not in ((length,), (batch, length)):
+        raise ValueError(
+            f"positions must have shape (length,) = ({length},) or (batch, length) = "
+            f"({batch}, {length}); got {tuple(positions.shape)}"
+        )
+    if positions.numel() and (lowest := int(positions.min())) < 0:
+        raise ValueError(f"positions must be 0 or more; got {lowest}")
+
+
+def check_instance(name: str, value: object, *classes: type) -> None:
+    """Refuse anything but an object of one of the classes, or None."""
+    if value is not None and not isinstance(value, classes):
+        names = " or ".join(c.__name__ for c in classes)
+        raise TypeError(f"{name} must be a {names} or None; got {type(value).__name__}")
+
+
+def check_cache(buffer: Tensor, x: Tensor, heads: int, size_name: str, size: int) -> None:
+    """Check that what a cache keeps, (batch, heads, slots, size), is what a module makes of x."""
+    batch, kept_heads, _, kept_size = buffer.shape
+    if batch != x.size(0):
+        raise ValueError(f"x must have the cache's batch {batch}; got {x.size(0)}")
+    if kept_heads != heads:
+        raise ValueError(f"cache must have num_kv_heads {heads}, as the module; got {kept_heads}")
+    if kept_size != size:
+        raise ValueError(f"cache must have {size_name} {size}, as the module; got {kept_size}")
+
+
+def check_room(seen: int, new: int, capacity: int) -> None:
+    """Refuse more positions than a cache has room for."""
+    check_size("the number of new positions", new)
+    if seen + new > capacity:
+        raise ValueError(
+            f"the cache must have room for {seen + new} positions, {seen} seen and {new} new; "
+            f"got capacity {capacity}"
+        )
+
+
 def check_callable(name: str, value: object) -> None:
     """Refuse what cannot be called."""
     if not callable(value):

@@ -22,6 +22,7 @@ from attn_docs.foundations.scaled_dot_product import (
     scaled_dot_product_attention,
 )
 from attn_docs.heads.multi_head import MultiHeadAttention
+from attn_docs.position.rotary import RotaryEmbedding
 
 
 def grouped_query_attention_repeat(
@@ -171,6 +172,7 @@ class GroupedQueryAttention(MultiHeadAttention):
         bias: Whether the four projections add a bias.
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
         attend: The attention function, called as PyTorch's, with `enable_gqa=True`.
+        rotary: Turns queries and keys by their positions; none are used if None.
 
     Attributes:
         q_proj: Linear layer from `embed_dim` to h·head_dim.
@@ -210,6 +212,7 @@ class GroupedQueryAttention(MultiHeadAttention):
         bias: bool = True,
         dropout: float = 0.0,
         attend: Callable[..., Tensor] = F.scaled_dot_product_attention,
+        rotary: RotaryEmbedding | None = None,
     ) -> None:
         super().__init__(
             embed_dim,
@@ -219,6 +222,7 @@ class GroupedQueryAttention(MultiHeadAttention):
             bias=bias,
             dropout=dropout,
             attend=attend,
+            rotary=rotary,
         )
         check_size("num_kv_heads", num_kv_heads)
         check_divides("num_kv_heads", num_kv_heads, "num_heads", num_heads)

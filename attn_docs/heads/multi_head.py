@@ -8,18 +8,23 @@ from torch import Tensor, nn
 
 from attn_docs._checks import (
     check_axes,
+    check_cache,
     check_callable,
     check_context,
     check_divides,
     check_dropout,
     check_flag,
     check_heads,
-    check_mask,
+    check_instance,
+    check_positions,
     check_sequence,
     check_size,
 )
 from attn_docs.foundations.masks import causal_mask
+from attn_docs.heads._masks import and_mask, cache_mask, head_mask
 from attn_docs.heads._torch import check_torch_module, torch_parameters
+from attn_docs.memory.kv_cache import KVCache
+from attn_docs.position.rotary import RotaryEmbedding
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
@@ -115,6 +120,7 @@ class MultiHeadAttention(nn.Module):
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
         attend: The attention function, called as PyTorch's. Pass
             `attn_docs.scaled_dot_product_attention` to see the formula at work.
+        rotary: Turns queries and keys by their positions; none are used if None.
 
     Attributes:
         q_proj: Linear layer from `embed_dim` to h·head_dim.
@@ -154,6 +160,7 @@ class MultiHeadAttention(nn.Module):
         bias: bool = True,
         dropout: float = 0.0,
         attend: Callable[..., Tensor] = F.scaled_dot_product_attention,
+        rotary: RotaryEmbedding | None = None,
     ) -> None:
         super().__init__()
         kv_dim = embed_dim if kv_dim is None else kv_dim
@@ -161,10 +168,14 @@ class MultiHeadAttention(nn.Module):
         check_flag("bias", bias)
         check_dropout(dropout)
         check_callable("attend", attend)
+        check_instance("rotary", rotary, RotaryEmbedding)
+        if rotary is not None and rotary.head_dim != head_dim:
+            raise ValueError(f"rotary must have head_dim {head_dim}; got {rotary.head_dim}")
         self.num_heads = self.num_kv_heads = num_heads
         self.head_dim = head_dim
         self.dropout = dropout
         self.attend = attend
+        self.rotary = rotary
         self.q_proj = nn.Linear(embed_dim, num_heads * head_dim, bias=bias)
         self.k_proj = nn.Linear(kv_dim, num_heads * head_dim, bias=bias)
         self.v_proj = nn.Linear(kv_dim, num_heads * head_dim, bias=bias)
@@ -178,6 +189,8 @@ class MultiHeadAttention(nn.Module):
         attn_mask: Tensor | None = None,
         is_causal: bool = False,
         need_weights: bool = False,
+        cache: KVCache | None = None,
+        positions: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Let each vector of `x` attend to the vectors of `context`, or of `x` itself.
 
@@ -187,8 +200,13 @@ class MultiHeadAttention(nn.Module):
             attn_mask: Boolean, True where a query may attend, or additive (float32 or the
                 weights' dtype). (n, m), (batch, n, m) or (batch, heads, n, m), each axis 1 or
                 in full: (batch, 1, 1, m) for padding.
-            is_causal: If True, query i sees keys 0 to i; with `attn_mask`, both hold.
+            is_causal: If True, query i sees keys 0 to i; with `attn_mask`, both hold. With a
+                cache, `x` goes on where the cache ends: the last query sees every key.
             need_weights: If True, the weights are returned as well.
+            cache: Keys and values of the positions before `x`; those of `x` are added. Then m,
+                in masks and weights, counts all positions so far, kept or not.
+            positions: Integers, 0 or more, for `rotary`; (n,) or (batch, n); if None, from 0 or
+                from the cache's length on.
 
         Returns:
             (batch, n, embed_dim); with `need_weights` also the weights of each head, before
@@ -196,23 +214,28 @@ class MultiHeadAttention(nn.Module):
 
         Raises:
             TypeError: If an argument has the wrong type or dtype.
-            ValueError: If shapes do not fit.
+            ValueError: If shapes do not fit, the cache has no room, or there is a context with a
+                cache or with `rotary`. A cache is as before.
         """
-        check_sequence("x", x, "embed_dim", self.q_proj.in_features, self.q_proj.weight)
-        context = x if context is None else context
-        kv_dim, kv_weight = self.k_proj.in_features, self.k_proj.weight
-        batch, n, m = check_context(x, context, "kv_dim", kv_dim, kv_weight)
-        check_flag("is_causal", is_causal)
-        check_flag("need_weights", need_weights)
+        context = x if context is None else self._check_context(context, cache)
+        n, m = self._check(x, context, is_causal, need_weights, cache, positions)
+        mask = head_mask(attn_mask, (x.size(0), self.num_heads, n, m), self.q_proj.weight)
 
         query = split_heads(self.q_proj(x), self.num_heads)  # b h n d
         # every query reads all keys and values: a copy with a head's rows in a row pays
         key = split_heads(self.k_proj(context), self.num_kv_heads).contiguous()  # b g m d
         value = split_heads(self.v_proj(context), self.num_kv_heads).contiguous()  # b g m d
+        if self.rotary is not None:
+            positions = torch.arange(m - n, m, device=x.device) if positions is None else positions
+            query, key = self.rotary(query, positions), self.rotary(key, positions)
 
-        mask = _head_mask(attn_mask, (batch, self.num_heads, n, m), query)
-        if mask is not None and is_causal:
-            mask, is_causal = _and_causal(mask, n, m), False
+        kept = torch.arange(m, device=x.device)  # the keys' positions
+        if cache is not None:
+            kept = cache.key_positions(n)
+            mask, is_causal = cache_mask(mask, cache, n, is_causal)
+            key, value = cache.update(key, value)
+        elif mask is not None and is_causal:
+            mask, is_causal = and_mask(mask, causal_mask(n, m, device=x.device)), False
         options = {"enable_gqa": True} if self.num_kv_heads != self.num_heads else {}
         dropout_p = self.dropout if self.training else 0.0
         heads = self.attend(query, key, value, mask, dropout_p, is_causal, **options)  # b h n d
@@ -220,8 +243,39 @@ class MultiHeadAttention(nn.Module):
         if not need_weights:
             return output
         # the weighted mean of the rows of the identity is the weights themselves
-        identity = torch.eye(m, dtype=key.dtype, device=key.device).expand(*key.shape[:2], m, m)
+        identity = F.one_hot(kept, m).to(key.dtype).expand(*key.shape[:2], -1, -1)
         return output, self.attend(query, key, identity, mask, 0.0, is_causal, **options)
+
+    def _check_context(self, context: Tensor, cache: KVCache | None) -> Tensor:
+        for name, value in (("a cache", cache), ("rotary positions", self.rotary)):
+            if value is not None:
+                raise ValueError(f"context must be None with {name}; got a context")
+        return context
+
+    def _check(
+        self,
+        x: Tensor,
+        context: Tensor,
+        is_causal: bool,
+        need_weights: bool,
+        cache: KVCache | None,
+        positions: Tensor | None,
+    ) -> tuple[int, int]:
+        """Check all but the mask; return how many queries there are, and how many keys."""
+        check_sequence("x", x, "embed_dim", self.q_proj.in_features, self.q_proj.weight)
+        kv_dim, kv_weight = self.k_proj.in_features, self.k_proj.weight
+        batch, n, m = check_context(x, context, "kv_dim", kv_dim, kv_weight)
+        check_flag("is_causal", is_causal)
+        check_flag("need_weights", need_weights)
+        if positions is not None:
+            if self.rotary is None:
+                raise ValueError("positions must be None without rotary; got positions")
+            check_positions(positions, batch, n)
+        check_instance("cache", cache, KVCache)
+        if cache is not None:
+            check_cache(cache.key, x, self.num_kv_heads, "head_dim", self.head_dim)
+            m += cache.length
+        return n, m
 
     @classmethod
     def from_torch(cls, module: nn.MultiheadAttention) -> "MultiHeadAttention":
@@ -260,9 +314,11 @@ class MultiHeadAttention(nn.Module):
         PyTorch's module always attends with its own function: a changed `attend` is not kept.
 
         Raises:
-            ValueError: If heads share keys and values, or num_heads·head_dim is not `embed_dim`:
-                PyTorch's module has neither.
+            ValueError: If heads share keys and values, num_heads·head_dim is not `embed_dim`, or
+                positions are rotary: PyTorch's module has none of these.
         """
+        if self.rotary is not None:
+            raise ValueError("rotary must be None in PyTorch's module; got a RotaryEmbedding")
         embed_dim, kv_dim = self.q_proj.in_features, self.k_proj.in_features
         if self.num_kv_heads != self.num_heads:
             raise ValueError(
@@ -288,22 +344,3 @@ class MultiHeadAttention(nn.Module):
             for mine, theirs in zip(self.parameters(), torch_parameters(module), strict=True):
                 theirs.copy_(mine)
         return module
-
-
-def _head_mask(
-    attn_mask: Tensor | None, scores_shape: tuple[int, ...], query: Tensor
-) -> Tensor | None:
-    batch, _, n, m = scores_shape
-    if isinstance(attn_mask, Tensor) and attn_mask.ndim == 3:
-        check_mask("attn_mask", attn_mask, (batch, n, m), query)
-        return attn_mask.unsqueeze(1)  # b 1 n m
-    check_mask("attn_mask", attn_mask, scores_shape, query)
-    return attn_mask
-
-
-def _and_causal(mask: Tensor, n: int, m: int) -> Tensor:
-    # PyTorch's function refuses attn_mask together with is_causal
-    allowed = causal_mask(n, m, device=mask.device)
-    if mask.dtype == torch.bool:
-        return mask & allowed
-    return mask.masked_fill(~allowed, float("-inf"))

@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attn_docs.heads.multi_head import MultiHeadAttention
+from attn_docs.position.rotary import RotaryEmbedding
 
 
 class MultiQueryAttention(MultiHeadAttention):
@@ -24,6 +25,7 @@ class MultiQueryAttention(MultiHeadAttention):
         bias: Whether the four projections add a bias.
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
         attend: The attention function, called as PyTorch's, with `enable_gqa=True`.
+        rotary: Turns queries and keys by their positions; none are used if None.
 
     Attributes:
         q_proj: Linear layer from `embed_dim` to h·head_dim.
@@ -62,6 +64,7 @@ class MultiQueryAttention(MultiHeadAttention):
         bias: bool = True,
         dropout: float = 0.0,
         attend: Callable[..., Tensor] = F.scaled_dot_product_attention,
+        rotary: RotaryEmbedding | None = None,
     ) -> None:
         super().__init__(
             embed_dim,
@@ -71,6 +74,7 @@ class MultiQueryAttention(MultiHeadAttention):
             bias=bias,
             dropout=dropout,
             attend=attend,
+            rotary=rotary,
         )
         self.num_kv_heads = 1
         self.k_proj = nn.Linear(self.k_proj.in_features, self.head_dim, bias=bias)

@@ -1,0 +1,343 @@
+"""Multi-head latent attention: the cache keeps one short vector a position, not its heads."""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attn_docs._checks import (
+    check_axes,
+    check_cache,
+    check_callable,
+    check_dropout,
+    check_flag,
+    check_float_dtype,
+    check_instance,
+    check_positions,
+    check_room,
+    check_same_kind,
+    check_sequence,
+    check_size,
+)
+from attn_docs.foundations.masks import causal_mask
+from attn_docs.heads._masks import and_mask, head_mask
+from attn_docs.heads.multi_head import merge_heads, split_heads
+from attn_docs.position.rotary import RotaryEmbedding
+
+
+class LatentCache:
+    """Room for the latent vector and the rotary key of every position that a module has seen.
+
+    Given to `MultiHeadLatentAttention` as `cache=`, one for each layer. A position takes
+    kv_rank + rope_dim numbers, whatever the number of heads. Gradients do not flow into a cache.
+
+    Args:
+        batch: Number of sequences.
+        kv_rank: Size of the latent vector.
+        rope_dim: Size of the rotary key.
+        capacity: How many positions there is room for.
+        dtype: The module's dtype.
+        device: The module's device; PyTorch's default if None.
+
+    Attributes:
+        entries: (batch, 1, capacity, kv_rank + rope_dim): latent vector, then rotary key.
+        length: How many positions have been seen.
+
+    Raises:
+        TypeError: If an argument has the wrong type.
+        ValueError: If a size is below 1.
+
+    Example:
+        ```python
+        from attn_docs import LatentCache
+
+        cache = LatentCache(batch=1, kv_rank=512, rope_dim=64, capacity=1000)
+        print(cache.nbytes)  # 1000 positions of 576 numbers of 4 bytes
+        #> 2304000
+        ```
+
+    Reference:
+        DeepSeek-AI, "DeepSeek-V2", section 2.1, arXiv:2405.04434 (2024).
+    """
+
+    def __init__(
+        self,
+        batch: int,
+        kv_rank: int,
+        rope_dim: int,
+        capacity: int,
+        *,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str | None = None,
+    ) -> None:
+        sizes = {"batch": batch, "kv_rank": kv_rank, "rope_dim": rope_dim, "capacity": capacity}
+        for name, size in sizes.items():
+            check_size(name, size)
+        check_float_dtype("dtype", dtype)
+        shape = (batch, 1, capacity, kv_rank + rope_dim)
+        self.entries = torch.zeros(shape, dtype=dtype, device=device)
+        self.capacity = capacity
+        self.length = 0
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the entries take, used or not."""
+        return self.entries.nbytes
+
+    def reset(self) -> None:
+        """Forget all positions; the room is kept."""
+        self.length = 0
+
+    def update(self, entries: Tensor) -> Tensor:
+        """Keep the entries of the next positions; return all so far.
+
+        Args:
+            entries: (batch, 1, n, kv_rank + rope_dim), in the cache's dtype.
+
+        Returns:
+            (batch, 1, m, kv_rank + rope_dim), a view of the cache.
+
+        Raises:
+            TypeError: If `entries` has the wrong type or dtype.
+            ValueError: If its shape does not fit, or there is no room. The cache is as before.
+        """
+        check_axes("entries", entries, "batch", "1", "length", "kv_rank + rope_dim")
+        check_same_kind("entries", entries, "the cache", self.entries)
+        batch, _, _, size = self.entries.shape
+        start, end = self.length, self.length + entries.size(2)
+        if entries.shape != (batch, 1, end - start, size):
+            raise ValueError(
+                f"entries must have shape {(batch, 1, end - start, size)}; "
+                f"got {tuple(entries.shape)}"
+            )
+        check_room(start, end - start, self.capacity)
+        self.entries[:, :, start:end] = entries.detach()
+        self.length = end
+        return self.entries[:, :, :end]
+
+
+class MultiHeadLatentAttention(nn.Module):
+    r"""Multi-head attention whose keys and values are made from one short vector a position.
+
+    $$c_t = \operatorname{norm}(W^{DKV} x_t) \qquad k_{t,i} = [\,W^{UK}_i c_t;\; R_t W^{KR} x_t\,]
+    \qquad v_{t,i} = W^{UV}_i c_t$$
+
+    $$q_{t,i} = [\,W^{UQ}_i c^Q_t;\; R_t W^{QR}_i c^Q_t\,] \qquad
+    c^Q_t = \operatorname{norm}(W^{DQ} x_t)$$
+
+    R turns by position. Only $c_t$ and the one turned key $R_t W^{KR} x_t$, which all heads share,
+    need to be kept. The scale is 1/√(head_dim + rope_dim).
+
+    The naive form makes every head's keys and values. The absorbed form moves $W^{UK}$ to the
+    query and $W^{UV}$ behind the mixing, and attends to the kept vectors themselves: the same
+    numbers, with nothing unpacked.
+
+    Args:
+        embed_dim: Size of the vectors that come in and go out.
+        num_heads: Number of heads h.
+        kv_rank: Size of the latent vector that keys and values are made from.
+        q_rank: Size of the latent vector that queries are made from; if None, queries are made
+            from the input by one layer, `q_proj`.
+        head_dim: Size of the part of queries and keys that has no position.
+        rope_dim: Size of the part that has; even.
+        value_dim: Size of a head's values.
+        theta: Base θ of the rotary angles.
+        interleaved: Whether rotary pairs are neighbours, as in DeepSeek's code.
+        dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
+        attend: The attention function, called as PyTorch's.
+
+    Attributes:
+        q_proj: Linear layer from `embed_dim` to h·(head_dim + rope_dim); only without `q_rank`.
+        q_a_proj: Linear layer from `embed_dim` to `q_rank`; only with `q_rank`.
+        q_a_norm: RMS normalisation of the query's latent vector; only with `q_rank`.
+        q_b_proj: Linear layer from `q_rank` to h·(head_dim + rope_dim); only with `q_rank`.
+        kv_a_proj: Linear layer from `embed_dim` to kv_rank + rope_dim.
+        kv_a_norm: RMS normalisation of the latent vector.
+        kv_b_proj: Linear layer from `kv_rank` to h·(head_dim + value_dim).
+        out_proj: Linear layer from h·value_dim to `embed_dim`.
+
+    Raises:
+        TypeError: If an argument has the wrong type.
+        ValueError: If a size is below 1, `rope_dim` is odd, or `dropout` or `theta` is out of
+            range.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import LatentCache, MultiHeadLatentAttention
+
+        torch.manual_seed(0)
+        attend = MultiHeadLatentAttention(24, 3, kv_rank=8, head_dim=6, rope_dim=4, value_dim=5)
+        x, cache = torch.randn(2, 5, 24), LatentCache(2, kv_rank=8, rope_dim=4, capacity=5)
+        steps = [attend(x[:, [t]], is_causal=True, cache=cache) for t in range(5)]
+        print(torch.allclose(torch.cat(steps, dim=1), attend(x, is_causal=True), atol=1e-6))
+        #> True
+        ```
+
+    Reference:
+        DeepSeek-AI, "DeepSeek-V2", section 2.1, arXiv:2405.04434 (2024).
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        *,
+        kv_rank: int,
+        q_rank: int | None = None,
+        head_dim: int,
+        rope_dim: int,
+        value_dim: int,
+        theta: float = 10000.0,
+        interleaved: bool = True,
+        dropout: float = 0.0,
+        attend: Callable[..., Tensor] = F.scaled_dot_product_attention,
+    ) -> None:
+        super().__init__()
+        sizes = {"embed_dim": embed_dim, "num_heads": num_heads, "kv_rank": kv_rank}
+        sizes |= {"head_dim": head_dim, "rope_dim": rope_dim, "value_dim": value_dim}
+        for name, size in sizes.items():
+            check_size(name, size)
+        if rope_dim % 2:
+            raise ValueError(f"rope_dim must be even; got {rope_dim}")
+        check_dropout(dropout)
+        check_callable("attend", attend)
+        self.num_heads = num_heads
+        self.kv_rank, self.head_dim = kv_rank, head_dim
+        self.rope_dim, self.value_dim = rope_dim, value_dim
+        self.dropout = dropout
+        self.attend = attend
+        self.rotary = RotaryEmbedding(rope_dim, theta=theta, interleaved=interleaved)
+        query_dim = num_heads * (head_dim + rope_dim)
+        if q_rank is None:
+            self.q_proj = nn.Linear(embed_dim, query_dim, bias=False)
+        else:
+            check_size("q_rank", q_rank)
+            self.q_a_proj = nn.Linear(embed_dim, q_rank, bias=False)
+            self.q_a_norm = nn.RMSNorm(q_rank, eps=1e-6)
+            self.q_b_proj = nn.Linear(q_rank, query_dim, bias=False)
+        self.q_rank = q_rank
+        self.kv_a_proj = nn.Linear(embed_dim, kv_rank + rope_dim, bias=False)
+        self.kv_a_norm = nn.RMSNorm(kv_rank, eps=1e-6)
+        self.kv_b_proj = nn.Linear(kv_rank, num_heads * (head_dim + value_dim), bias=False)
+        self.out_proj = nn.Linear(num_heads * value_dim, embed_dim, bias=False)
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        attn_mask: Tensor | None = None,
+        is_causal: bool = False,
+        need_weights: bool = False,
+        cache: LatentCache | None = None,
+        positions: Tensor | None = None,
+        absorb: bool | None = None,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Let each vector of `x` attend to the vectors of `x`, and to those in the cache.
+
+        Args:
+            x: (batch, n, embed_dim), in the weights' dtype.
+            attn_mask: Boolean, True where a query may attend, or additive (float32 or the
+                weights' dtype). (n, m), (batch, n, m) or (batch, heads, n, m), each axis 1 or
+                in full: (batch, 1, 1, m) for padding.
+            is_causal: If True, query i sees keys 0 to i; with `attn_mask`, both hold. With a
+                cache, `x` goes on where the cache ends: the last query sees every key.
+            need_weights: If True, the weights are returned as well.
+            cache: What was kept of the positions before `x`; that of `x` is added. m counts all.
+            positions: Integers, 0 or more; (n,) or (batch, n); if None, from 0 or from the
+                cache's length on.
+            absorb: Which form computes: True for the absorbed one, False for the naive one; if
+                None, the absorbed one when the cache holds earlier positions.
+
+        Returns:
+            (batch, n, embed_dim); with `need_weights` also the weights of each head, before
+            dropout, (batch, heads, n, m).
+
+        Raises:
+            TypeError: If an argument has the wrong type or dtype.
+            ValueError: If shapes do not fit, or the cache has no room. A cache is as before.
+        """
+        seen = self._check(x, is_causal, need_weights, cache, positions, absorb)
+        batch, n, m = x.size(0), x.size(1), seen + x.size(1)
+        mask = head_mask(attn_mask, (batch, self.num_heads, n, m), x)
+        if absorb is None:
+            absorb = seen > 0
+        if positions is None:
+            positions = torch.arange(seen, m, device=x.device)
+
+        query = split_heads(self._query(x), self.num_heads)  # b h n head_dim+rope_dim
+        query, query_rope = _cut(query, self.head_dim)
+        query_rope = self.rotary(query_rope, positions)  # b h n rope_dim
+        latent, key_rope = _cut(self.kv_a_proj(x).unsqueeze(1), self.kv_rank)  # b 1 n …
+        entries = torch.cat((self.kv_a_norm(latent), self.rotary(key_rope, positions)), dim=-1)
+        if cache is not None:
+            entries = cache.update(entries)  # b 1 m kv_rank+rope_dim
+
+        if is_causal and (seen or mask is not None):
+            allowed = causal_mask(n, m, offset=seen, device=x.device)
+            mask, is_causal = and_mask(mask, allowed), False
+        if absorb:
+            query = torch.einsum("bhnd,hdc->bhnc", query, self._up()[0])  # b h n kv_rank
+            # an entry is key and value in one: beside its latent part, a value is not used
+            key = value = entries
+            options = {"scale": (self.head_dim + self.rope_dim) ** -0.5, "enable_gqa": True}
+        else:
+            latent, key_rope = _cut(entries, self.kv_rank)
+            unpacked = split_heads(self.kv_b_proj(latent.squeeze(1)), self.num_heads)
+            key, value = _cut(unpacked, self.head_dim)  # b h m head_dim, b h m value_dim
+            key = torch.cat((key, key_rope.expand(-1, self.num_heads, -1, -1)), dim=-1)
+            options = {}
+        query = torch.cat((query, query_rope), dim=-1)
+        dropout_p = self.dropout if self.training else 0.0
+        heads = self.attend(query, key, value, mask, dropout_p, is_causal, **options)
+        if absorb:
+            heads = torch.einsum("bhnc,hec->bhne", heads[..., : self.kv_rank], self._up()[1])
+        output: Tensor = self.out_proj(merge_heads(heads))  # b n embed_dim
+        if not need_weights:
+            return output
+        # the weighted mean of the rows of the identity is the weights themselves
+        identity = torch.eye(m, dtype=key.dtype, device=key.device).expand(*key.shape[:2], m, m)
+        return output, self.attend(query, key, identity, mask, 0.0, is_causal, **options)
+
+    def _query(self, x: Tensor) -> Tensor:
+        if self.q_rank is None:
+            query: Tensor = self.q_proj(x)
+        else:
+            query = self.q_b_proj(self.q_a_norm(self.q_a_proj(x)))
+        return query
+
+    def _up(self) -> tuple[Tensor, Tensor]:
+        """Return each head's matrices from the latent vector to keys and to values."""
+        size = self.head_dim + self.value_dim
+        weight = self.kv_b_proj.weight.view(self.num_heads, size, self.kv_rank)
+        return weight[:, : self.head_dim], weight[:, self.head_dim :]
+
+    def _check(
+        self,
+        x: Tensor,
+        is_causal: bool,
+        need_weights: bool,
+        cache: LatentCache | None,
+        positions: Tensor | None,
+        absorb: bool | None,
+    ) -> int:
+        """Check the call; return how many positions came before."""
+        weight = self.kv_a_proj.weight
+        check_sequence("x", x, "embed_dim", self.kv_a_proj.in_features, weight)
+        check_flag("is_causal", is_causal)
+        check_flag("need_weights", need_weights)
+        if absorb is not None:
+            check_flag("absorb", absorb)
+        if positions is not None:
+            check_positions(positions, x.size(0), x.size(1))
+        check_instance("cache", cache, LatentCache)
+        if cache is None:
+            return 0
+        check_cache(cache.entries, x, 1, "kv_rank + rope_dim", self.kv_rank + self.rope_dim)
+        return cache.length
+
+
+def _cut(x: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    return x[..., :size], x[..., size:]

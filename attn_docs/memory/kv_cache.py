@@ -1,0 +1,234 @@
+"""The KV cache: keys and values are made once, kept, and read by every later query."""
+
+import torch
+from torch import Tensor
+
+from attn_docs._checks import (
+    check_axes,
+    check_flag,
+    check_float_dtype,
+    check_room,
+    check_same_kind,
+    check_size,
+)
+from attn_docs.foundations.masks import causal_mask
+
+
+class KVCache:
+    """Room for the keys and values of every position that a module has seen.
+
+    Given to `MultiHeadAttention`, `MultiQueryAttention` or `GroupedQueryAttention` as `cache=`,
+    one for each layer. All room is taken at once, so a new position costs one write. Rows of a
+    batch share their length: shorter rows are padded, and a mask hides the padding.
+
+    With a `window` only the last `window` positions are kept, the newest in place of the oldest
+    (a ring): there are min(capacity, window) slots, and a position's slot is its remainder after
+    division by their number. Gradients do not flow into a cache.
+
+    Args:
+        batch: Number of sequences.
+        num_kv_heads: Number of key heads and of value heads.
+        head_dim: Size of a head.
+        capacity: How many positions there is room for.
+        dtype: The dtype of keys and values: the module's.
+        device: The device of keys and values: the module's; PyTorch's default if None.
+        window: How many positions a query sees, its own among them; all if None.
+
+    Attributes:
+        key: (batch, num_kv_heads, slots, head_dim).
+        value: (batch, num_kv_heads, slots, head_dim).
+        length: How many positions have been seen.
+
+    Raises:
+        TypeError: If an argument has the wrong type.
+        ValueError: If a size is below 1.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import KVCache, MultiHeadAttention
+
+        torch.manual_seed(0)
+        attend, x = MultiHeadAttention(embed_dim=12, num_heads=3), torch.randn(2, 5, 12)
+        cache = KVCache(batch=2, num_kv_heads=3, head_dim=4, capacity=8)
+        steps = [attend(x[:, [t]], is_causal=True, cache=cache) for t in range(5)]
+        print(torch.allclose(torch.cat(steps, dim=1), attend(x, is_causal=True), atol=1e-6))
+        #> True
+        ```
+
+    Reference:
+        Shazeer, "Fast Transformer Decoding: One Write-Head is All You Need", section 2.4,
+        arXiv:1911.02150 (2019); the window: Jiang et al., "Mistral 7B", section 2,
+        arXiv:2310.06825 (2023).
+    """
+
+    def __init__(
+        self,
+        batch: int,
+        num_kv_heads: int,
+        head_dim: int,
+        capacity: int,
+        *,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str | None = None,
+        window: int | None = None,
+    ) -> None:
+        sizes = {"batch": batch, "num_kv_heads": num_kv_heads, "head_dim": head_dim}
+        for name, size in (sizes | {"capacity": capacity}).items():
+            check_size(name, size)
+        if window is not None:
+            check_size("window", window)
+        check_float_dtype("dtype", dtype)
+        slots = capacity if window is None else min(capacity, window)
+        self.key = torch.zeros(batch, num_kv_heads, slots, head_dim, dtype=dtype, device=device)
+        self.value = torch.zeros_like(self.key)
+        self.capacity = capacity
+        self.window = window
+        self.length = 0
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the keys and values take, used or not."""
+        return self.key.nbytes + self.value.nbytes
+
+    def reset(self) -> None:
+        """Forget all positions; the room is kept."""
+        self.length = 0
+
+    def key_positions(self, new: int) -> Tensor:
+        """Return the positions of the keys that `update` returns for `new` more.
+
+        Args:
+            new: How many positions are about to be added, 1 or more.
+
+        Returns:
+            int64 (m,), in the order of the keys.
+
+        Raises:
+            TypeError: If `new` is no int.
+            ValueError: If `new` is below 1, or there is no room.
+        """
+        self._check_room(new)
+        slots, end = self.key.size(2), self.length + new
+        if end > slots and new == 1:  # the ring as it lies
+            slot = torch.arange(slots, device=self.key.device)
+            return end - 1 - (end - 1 - slot) % slots
+        first = max(0, self.length - slots + 1) if end > slots else 0
+        return torch.arange(first, end, device=self.key.device)
+
+    def visible(self, new: int, *, is_causal: bool = True) -> Tensor | None:
+        """Return which keys that `update` returns the queries of `new` more positions may see.
+
+        Args:
+            new: How many positions are about to be added, 1 or more.
+            is_causal: If True, none sees a later position; a window hides old ones either way.
+
+        Returns:
+            Boolean (new, m), in the order of the `key_positions`, True where a query may attend;
+            None if each sees every key.
+
+        Raises:
+            TypeError: If an argument has the wrong type.
+            ValueError: If `new` is below 1, or there is no room.
+        """
+        check_flag("is_causal", is_causal)
+        keys, end = self.key_positions(new), self.length + new  # m
+        in_window = self.window is None or end <= self.window
+        if new == 1 or (in_window and not is_causal):
+            return None
+        queries = torch.arange(self.length, end, device=keys.device).unsqueeze(1)  # new 1
+        allowed = keys <= queries if is_causal else torch.ones_like(keys <= queries)
+        return allowed if self.window is None else allowed & (keys > queries - self.window)
+
+    def update(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Keep keys and values of the next positions; return those that their queries may see.
+
+        Args:
+            key: (batch, num_kv_heads, n, head_dim), in the cache's dtype.
+            value: The same shape and dtype.
+
+        Returns:
+            Keys and values, (batch, num_kv_heads, m, head_dim), of the `key_positions`: all so
+            far, or with a full window those that one of the n queries sees. Views of the cache,
+            but for several positions at once in a full window.
+
+        Raises:
+            TypeError: If an argument has the wrong type or dtype.
+            ValueError: If the shapes do not fit, or there is no room. The cache is as before.
+        """
+        for name, new in (("key", key), ("value", value)):
+            check_axes(name, new, "batch", "num_kv_heads", "length", "head_dim")
+            check_same_kind(name, new, "the cache", self.key)
+            wanted = (self.key.size(0), self.key.size(1), key.size(2), self.key.size(3))
+            if new.shape != wanted:
+                raise ValueError(f"{name} must have shape {wanted}; got {tuple(new.shape)}")
+        n, slots, start = key.size(2), self.key.size(2), self.length
+        self._check_room(n)
+        key, value = key.detach(), value.detach()
+        self.length = end = start + n
+        if end <= slots or n == 1:
+            places = slice(start, end) if end <= slots else slice(start % slots, start % slots + 1)
+            self.key[:, :, places], self.value[:, :, places] = key, value
+            return self.key[:, :, :end], self.value[:, :, :end]
+        # the new ones would overwrite keys that the first of their queries still sees
+        kept = torch.arange(max(0, start - slots + 1), start, device=key.device) % slots
+        last = torch.arange(end - slots, end, device=key.device) % slots
+        key = torch.cat((self.key[:, :, kept], key), dim=2)
+        value = torch.cat((self.value[:, :, kept], value), dim=2)
+        self.key[:, :, last], self.value[:, :, last] = key[:, :, -slots:], value[:, :, -slots:]
+        return key, value
+
+    def _check_room(self, new: int) -> None:
+        rolls = self.window is not None and self.window <= self.capacity
+        if not rolls:
+            check_room(self.length, new, self.capacity)
+
+
+def sliding_window_mask(
+    query_len: int,
+    key_len: int | None = None,
+    *,
+    window: int,
+    offset: int = 0,
+    device: torch.device | str | None = None,
+) -> Tensor:
+    r"""Let each query see the last `window` keys up to its own position.
+
+    $$\text{mask}_{ij} = \bigl[\, i + \text{offset} - \text{window} < j \le i + \text{offset}
+    \,\bigr]$$
+
+    Args:
+        query_len: Number of queries n, 0 or more.
+        key_len: Number of keys m, 0 or more; `query_len` if None.
+        window: How many keys a query sees, its own among them.
+        offset: Position of the first query. key_len − query_len aligns the last query with the
+            last key.
+        device: Where the mask is made; PyTorch's default if None.
+
+    Returns:
+        Boolean (n, m), True where a query may attend.
+
+    Raises:
+        TypeError: If an argument is no int.
+        ValueError: If a length is negative or `window` is below 1.
+
+    Example:
+        ```python
+        from attn_docs import sliding_window_mask
+
+        print(sliding_window_mask(4, window=2).int())
+        #> tensor([[1, 0, 0, 0],
+        #>         [1, 1, 0, 0],
+        #>         [0, 1, 1, 0],
+        #>         [0, 0, 1, 1]], dtype=torch.int32)
+        ```
+
+    Reference:
+        Beltagy et al., "Longformer: The Long-Document Transformer", section 3.1,
+        arXiv:2004.05150 (2020).
+    """
+    check_size("window", window)
+    up_to_own = causal_mask(query_len, key_len, offset=offset, device=device)
+    too_old = causal_mask(query_len, key_len, offset=offset - window, device=device)
+    return up_to_own & ~too_old  # n m

@@ -1,0 +1,1 @@
+"""Position: how attention learns where each vector stands."""

@@ -1,0 +1,264 @@
+"""Rotary position embedding: turn queries and keys by their positions before they are compared."""
+
+import torch
+from torch import Tensor, nn
+
+from attn_docs._checks import (
+    check_axes,
+    check_divides,
+    check_flag,
+    check_float_tensor,
+    check_last_size,
+    check_positions,
+    check_positive,
+    check_rotary_dim,
+    check_size,
+)
+
+
+def apply_rotary(
+    x: Tensor,
+    positions: Tensor,
+    *,
+    theta: float = 10000.0,
+    rotary_dim: int | None = None,
+    interleaved: bool = False,
+) -> Tensor:
+    r"""Turn each pair of a vector's numbers by an angle that grows with the vector's position.
+
+    $$\begin{pmatrix} a_i' \\ b_i' \end{pmatrix} =
+    \begin{pmatrix} \cos p\,\omega_i & -\sin p\,\omega_i \\
+    \sin p\,\omega_i & \cos p\,\omega_i \end{pmatrix}
+    \begin{pmatrix} a_i \\ b_i \end{pmatrix} \qquad \omega_i = \theta^{-2i/D}$$
+
+    D is `rotary_dim` and i counts the pairs from 0. Pair i is the numbers 2i and 2i + 1 if
+    `interleaved`, else i and i + D/2. Angles are in radians, computed in float32, for float64
+    inputs in float64.
+
+    Args:
+        x: Queries or keys, (batch, heads, length, head_dim); float16, bfloat16, float32, float64.
+        positions: Integers, 0 or more; (length,), or (batch, length) where rows differ.
+        theta: Base θ of the angles, above 0.
+        rotary_dim: How many numbers of each head are turned, from the first on; even; all if None.
+        interleaved: If True, pairs are neighbours; if False, one of each half.
+
+    Returns:
+        The shape and dtype of `x`; numbers from `rotary_dim` on are unchanged.
+
+    Raises:
+        TypeError: If an argument has the wrong type or dtype.
+        ValueError: If shapes do not fit, `rotary_dim` is odd or larger than a head, a position is
+            negative, or `theta` is out of range.
+
+    Example:
+        ```python
+        import math
+
+        import torch
+
+        from attn_docs import apply_rotary
+
+        x = torch.tensor([1.0, 0.0]).expand(1, 1, 3, 2)  # the same vector at three positions
+        turned = apply_rotary(x, torch.arange(3))
+        print([round(math.degrees(math.atan2(b, a)), 1) for a, b in turned[0, 0].tolist()])
+        #> [0.0, 57.3, 114.6]
+        ```
+
+    Reference:
+        Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", section 3.2,
+        arXiv:2104.09864 (2021).
+    """
+    check_axes("x", x, "batch", "heads", "length", "head_dim")
+    rotary_dim = check_rotary_dim(rotary_dim, x.size(-1))
+    check_positive("theta", theta)
+    check_flag("interleaved", interleaved)
+    check_positions(positions, x.size(0), x.size(2))
+
+    dtype = torch.promote_types(x.dtype, torch.float32)
+    pair = torch.arange(0, rotary_dim, 2, device=x.device).to(dtype)
+    angles = positions.to(x.device, dtype).unsqueeze(-1) * (1.0 / theta ** (pair / rotary_dim))
+    if angles.ndim == 3:
+        angles = angles.unsqueeze(1)  # b 1 n D/2
+    cos, sin = angles.cos(), angles.sin()
+
+    turned, rest = x[..., :rotary_dim].to(dtype), x[..., rotary_dim:]
+    if interleaved:
+        a, b = turned[..., 0::2], turned[..., 1::2]
+        turned = torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+    else:
+        a, b = turned.chunk(2, dim=-1)
+        turned = torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)
+    return torch.cat((turned.to(x.dtype), rest), dim=-1)
+
+
+class RotaryEmbedding(nn.Module):
+    r"""Rotary position embedding for the queries and keys of an attention module.
+
+    $$\langle R_p\, q,\; R_s\, k \rangle = \langle R_{p-s}\, q,\; k \rangle$$
+
+    R is the rotation of `apply_rotary`. The score of a query at p and a key at s depends on their
+    difference only. There are no parameters and no table: positions have no upper end.
+
+    Args:
+        head_dim: Size of a head.
+        theta: Base θ of the angles, above 0.
+        rotary_dim: How many numbers of each head are turned, from the first on; even; all if None.
+        interleaved: If True, pairs are neighbours (2i, 2i + 1), as in the paper and DeepSeek's
+            code; if False, one of each half (i, i + D/2), as in Hugging Face's Llama.
+
+    Raises:
+        TypeError: If an argument has the wrong type.
+        ValueError: If `head_dim` is below 1, `rotary_dim` is odd or larger than `head_dim`, or
+            `theta` is out of range.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import MultiHeadAttention, RotaryEmbedding
+
+        attend = MultiHeadAttention(embed_dim=12, num_heads=3, rotary=RotaryEmbedding(4))
+        print(tuple(attend(torch.randn(2, 5, 12), is_causal=True).shape))
+        #> (2, 5, 12)
+        ```
+
+    Reference:
+        Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", section 3.2,
+        arXiv:2104.09864 (2021).
+    """
+
+    def __init__(
+        self,
+        head_dim: int,
+        *,
+        theta: float = 10000.0,
+        rotary_dim: int | None = None,
+        interleaved: bool = False,
+    ) -> None:
+        super().__init__()
+        check_size("head_dim", head_dim)
+        check_positive("theta", theta)
+        check_flag("interleaved", interleaved)
+        self.head_dim = head_dim
+        self.theta = theta
+        self.rotary_dim = check_rotary_dim(rotary_dim, head_dim)
+        self.interleaved = interleaved
+
+    def forward(self, x: Tensor, positions: Tensor) -> Tensor:
+        """Turn queries or keys by their positions.
+
+        Args:
+            x: (batch, heads, length, head_dim); float16, bfloat16, float32 or float64.
+            positions: Integers, 0 or more; (length,), or (batch, length) where rows differ.
+
+        Returns:
+            The shape and dtype of `x`.
+
+        Raises:
+            TypeError: If an argument has the wrong type or dtype.
+            ValueError: If shapes do not fit or a position is negative.
+        """
+        check_axes("x", x, "batch", "heads", "length", "head_dim")
+        check_last_size("x", x, "head_dim", self.head_dim)
+        return apply_rotary(
+            x,
+            positions,
+            theta=self.theta,
+            rotary_dim=self.rotary_dim,
+            interleaved=self.interleaved,
+        )
+
+
+def to_half_split(weight: Tensor, num_heads: int, *, rotary_dim: int | None = None) -> Tensor:
+    r"""Reorder a query or key projection made for neighbouring pairs, for pairs of two halves.
+
+    $$W'_{h,\,i} = W_{h,\,2i} \qquad W'_{h,\,i + D/2} = W_{h,\,2i+1} \qquad i < D/2$$
+
+    With q_proj and k_proj both reordered, `interleaved=False` finds the scores that the old
+    weights had with `interleaved=True`. The value projection stays as it is.
+
+    Args:
+        weight: The weight (num_heads·head_dim, input_dim) or the bias (num_heads·head_dim,) of
+            q_proj or k_proj.
+        num_heads: How many heads it makes: for k_proj the number of key heads.
+        rotary_dim: How many numbers of each head are turned; all if None.
+
+    Returns:
+        A reordered copy.
+
+    Raises:
+        TypeError: If an argument has the wrong type or dtype.
+        ValueError: If the sizes do not fit, or `rotary_dim` is odd or larger than a head.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import to_half_split
+
+        print(to_half_split(torch.arange(8.0), num_heads=2))
+        #> tensor([0., 2., 1., 3., 4., 6., 5., 7.])
+        ```
+
+    Reference:
+        Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", section 3.2,
+        arXiv:2104.09864 (2021).
+    """
+    heads, rotary_dim = _heads(weight, num_heads, rotary_dim)
+    turned, rest = heads[:, :rotary_dim], heads[:, rotary_dim:]
+    turned = torch.cat((turned[:, 0::2], turned[:, 1::2]), dim=1)
+    return torch.cat((turned, rest), dim=1).reshape(weight.shape)
+
+
+def to_interleaved(weight: Tensor, num_heads: int, *, rotary_dim: int | None = None) -> Tensor:
+    r"""Reorder a query or key projection made for pairs of two halves, for neighbouring pairs.
+
+    $$W'_{h,\,2i} = W_{h,\,i} \qquad W'_{h,\,2i+1} = W_{h,\,i + D/2} \qquad i < D/2$$
+
+    The inverse of `to_half_split`.
+
+    Args:
+        weight: The weight (num_heads·head_dim, input_dim) or the bias (num_heads·head_dim,) of
+            q_proj or k_proj.
+        num_heads: How many heads it makes: for k_proj the number of key heads.
+        rotary_dim: How many numbers of each head are turned; all if None.
+
+    Returns:
+        A reordered copy.
+
+    Raises:
+        TypeError: If an argument has the wrong type or dtype.
+        ValueError: If the sizes do not fit, or `rotary_dim` is odd or larger than a head.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import to_interleaved
+
+        print(to_interleaved(torch.tensor([0.0, 2, 1, 3, 4, 6, 5, 7]), num_heads=2))
+        #> tensor([0., 1., 2., 3., 4., 5., 6., 7.])
+        ```
+
+    Reference:
+        Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", section 3.2,
+        arXiv:2104.09864 (2021).
+    """
+    heads, rotary_dim = _heads(weight, num_heads, rotary_dim)
+    turned, rest = heads[:, :rotary_dim], heads[:, rotary_dim:]
+    turned = torch.stack(turned.chunk(2, dim=1), dim=2).flatten(1, 2)
+    return torch.cat((turned, rest), dim=1).reshape(weight.shape)
+
+
+def _heads(weight: Tensor, num_heads: int, rotary_dim: int | None) -> tuple[Tensor, int]:
+    """Return the rows of each head, (num_heads, head_dim, …), and how many of them are turned."""
+    check_float_tensor("weight", weight, min_axes=1)
+    if weight.ndim > 2:
+        raise ValueError(
+            f"weight must have 1 or 2 axes (num_heads·head_dim, input_dim); "
+            f"got shape {tuple(weight.shape)}"
+        )
+    check_size("num_heads", num_heads)
+    check_divides("num_heads", num_heads, "weight's first size", weight.size(0))
+    heads = weight.view(num_heads, weight.size(0) // num_heads, *weight.shape[1:])
+    return heads, check_rotary_dim(rotary_dim, heads.size(1))
