@@ -1,0 +1,1 @@
+"""From multi-head attention to shared keys and values, and back."""

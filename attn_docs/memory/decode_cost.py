@@ -1,0 +1,1 @@
+"""What one step of decoding reads and computes."""

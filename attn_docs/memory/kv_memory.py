@@ -1,0 +1,1 @@
+"""How many bytes the keys and values of real models take."""

@@ -1,0 +1,1 @@
+"""Tables and numbers of the chapters on position."""
