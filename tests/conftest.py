@@ -4,7 +4,6 @@
 a parsed page, tags without namespaces. `visit` opens a page of the served site in the browser.
 """
 
-import functools
 import os
 import shutil
 import subprocess
@@ -12,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +20,7 @@ from xml.etree.ElementTree import Element
 
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from xdist.scheduler import LoadFileScheduling
 
 from docs._tools import built
 
@@ -83,8 +84,7 @@ class Handler(SimpleHTTPRequestHandler):
 @pytest.fixture(scope="session")
 def address(site: Site) -> Iterator[str]:
     """Where the built site is served."""
-    handler = functools.partial(Handler, directory=str(site.path))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=site.path)) as server:
         threading.Thread(target=server.serve_forever).start()
         yield f"http://127.0.0.1:{server.server_port}{SUB_PATH}"
         server.shutdown()
@@ -103,6 +103,17 @@ def browser() -> Iterator[Browser]:
         launched = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         yield launched
         launched.close()
+
+
+class Scheduler(LoadFileScheduling):
+    """Gives a page and its translation, which show the same blocks, to the same process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return str(super()._split_scope(nodeid)).replace(".zh.md", ".md")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Scheduler | None:
+    return Scheduler(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

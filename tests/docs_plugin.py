@@ -14,7 +14,6 @@ from docs._tools import blocks
 
 PYTHON_FENCE = re.compile(r'python( hl_lines="[\d -]+")?')
 OTHER_FENCES = {"console", "markdown", "text", "toml", "yaml"}
-ALLOWED = ", ".join(["python", *sorted(OTHER_FENCES)])
 DIRECTIVE = re.compile(r"<!--+\s*;?\s*(skip|clear-namespace|invisible-code)\b[^\n]*")
 
 
@@ -55,7 +54,8 @@ def evaluate(example: Example) -> str | None:
             refuse_python(info, content)
             return None
         if not PYTHON_FENCE.fullmatch(info):
-            return f"{where}: a fence must open with one of {ALLOWED}; got {info!r}"
+            allowed = ", ".join(["python", *sorted(OTHER_FENCES)])
+            return f"{where}: a fence must open with one of {allowed}; got {info!r}"
         if page.endswith(".py"):
             path, source = page, content
         else:
