@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from attn_docs.position.rotary import apply_rotary
+
 # The wrong divisors seen in the wild, by the name a finding gives them.
 DIVISORS = (
     "√head_dim",
@@ -63,6 +65,9 @@ class Hypothesis:
     axis: str = "keys"
     groups: str = "interleaved"
     mask: str = "right"
+    rotary: str = ""  # which numbers of a head are turned together: "neighbours" or "halves"
+    theta: float = 0.0
+    turns_values: bool = False
 
     def one_thing_wrong(self) -> Iterator["Hypothesis"]:
         """Yield every hypothesis that differs from this one in one thing."""
@@ -105,6 +110,15 @@ def divisor_value(
         "√(2·head_dim)": math.sqrt(2 * head_dim),
     }
     return values[name] if name in values else float(name)
+
+
+def turned(x: Tensor, how: Hypothesis) -> Tensor:
+    """Turn queries or keys (heads, length, head_dim) by their positions, if `how` says so."""
+    if not how.rotary:
+        return x
+    positions = torch.arange(x.size(1), device=x.device)
+    interleaved = how.rotary == "neighbours"
+    return apply_rotary(x[None], positions, theta=how.theta, interleaved=interleaved)[0]
 
 
 def repeat_heads(

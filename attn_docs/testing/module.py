@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -363,6 +364,16 @@ class Probe:
                     behaviour = "raised", f"a boolean mask raised {type(error).__name__}: {error}"
                 self.mask_behaviours[mode] = behaviour
 
+    @cached_property
+    def order_matters(self) -> bool:
+        """Whether the last output depends on the order of the words before it."""
+        x = self.random(1, LENGTH)
+        moved = torch.cat([x[:, :-1].flip(1), x[:, -1:]], 1)
+        last, again, other = (
+            self.call(t, causal=self.built_in_causal)[0, -1:] for t in (x, x, moved)
+        )
+        return matches(last, again) and not matches(last, other)
+
     def find(
         self,
         layers: list[Layer],
@@ -375,7 +386,8 @@ class Probe:
     ) -> Structure | None:
         """Search for the structure, given what the layers did with `x`."""
         context = self.own_context(x)[0]
-        return find(layers, output, x[0], context, mask, num_heads, self.scale, known)
+        rotary = self.order_matters
+        return find(layers, output, x[0], context, mask, num_heads, self.scale, known, rotary)
 
     def inner_output(self, layers: list[Layer], output: Tensor, x: Tensor) -> Tensor:
         """Return what went into the output projection, or the output if there is none."""
@@ -474,9 +486,14 @@ def wrongs(found: Structure) -> dict[str, str]:
     return wrong
 
 
+VALUES_TURNED = "the values are turned by their positions, expected only queries and keys"
+
+
 def wrong_sources(found: Structure) -> dict[str, str]:
     """Return what is wrong with the projections that the structure uses."""
     query, key, value = found.sources.names
+    if found.how.turns_values:
+        return {"value projection": VALUES_TURNED}
     if value == key:
         return {"value projection": f"the value is computed with the key projection, {key}"}
     if value == query:
@@ -546,7 +563,7 @@ def read_weights(probe: Probe, seeds: Iterable[int] | None = None) -> list[Tenso
     if found is None or found.tiny < 2:
         return None
     how = found.how
-    if how.split != "heads" or how.merge != "heads":
+    if how.split != "heads" or how.merge != "heads" or how.turns_values:
         return None
     length = min(found.tiny, LENGTH)
     x = probe.random(1, length)
@@ -754,6 +771,11 @@ def mask_raises(probe: Probe) -> bool:
     return any(kind == "raised" for kind, _ in probe.mask_behaviours.values())
 
 
+def places_matter(probe: Probe) -> str:
+    """Return why the place of a row's words matters where it must not; empty if unknown."""
+    return next((VALUES_TURNED for s in probe.structures.values() if s and s.how.turns_values), "")
+
+
 def root_cause(probe: Probe) -> str:
     """Return what is wrong inside that makes checks of masks meaningless; empty if nothing."""
     wrong = all_wrongs(probe)
@@ -903,8 +925,9 @@ def padding(probe: Probe) -> Finding:
                 name,
                 "fail",
                 f"{pad} slots of ±1e4 on the {side} change the output by {error:.2e}",
-                "masked keys still get a weight: the fill value is too small, or the mask comes "
-                "too late",
+                places_matter(probe)
+                or "masked keys still get a weight: the fill value is too small, or the mask "
+                "comes too late",
             )
         worst = max(worst, error)
     if failed := own_padding(probe):
@@ -992,7 +1015,8 @@ def packing(probe: Probe) -> Finding:
         f"documents of 3 and 4 in one row differ by {error:.1e} from each alone",
         MASKS["columns"]
         if "columns" in {kind for kind, _ in probe.mask_behaviours.values()}
-        else "documents in one row see each other, or their place in the row matters",
+        else places_matter(probe)
+        or "documents in one row see each other, or their place in the row matters",
     )
 
 
@@ -1039,9 +1063,22 @@ def permutation(probe: Probe) -> Finding:
         name,
         "fail",
         f"{LENGTH} equal words come out different, by {spread:.2e}",
-        "heads are cut or joined so that positions mix (scrambled heads); if the module adds "
+        places_matter(probe)
+        or "heads are cut or joined so that positions mix (scrambled heads); if the module adds "
         "positions to its input, pass positions=True",
     )
+
+
+def refusal(probe: Probe, error: Exception) -> str:
+    """Return what a module says that takes no context however long; empty if it says nothing."""
+    if isinstance(error, (ValueError, TypeError, NotImplementedError)):  # no shape that fails
+        try:
+            probe.call(
+                probe.random(1, 4), None, probe.random(1, 4, probe.context_dim), causal=False
+            )
+        except type(error) as again:
+            return str(again)
+    return ""
 
 
 def cross_attention(probe: Probe) -> Finding:
@@ -1053,6 +1090,8 @@ def cross_attention(probe: Probe) -> Finding:
     try:
         output = probe.call(x, None, context, causal=False)
     except Exception as error:
+        if refused := refusal(probe, error):
+            return skip(name, f"the module refuses a context: {refused}")
         return finding(
             name,
             "fail",

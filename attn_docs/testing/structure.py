@@ -11,12 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from attn_docs.testing.formula import Hypothesis, attention, divisor_value, repeat_heads
+from attn_docs.testing.formula import Hypothesis, attention, divisor_value, repeat_heads, turned
 
 aten = torch.ops.aten
 PRODUCTS = (aten.mm.default, aten.addmm.default, aten.bmm.default)
 ADDITIONS = (aten.add.Tensor, aten.add_.Tensor)
 COPIES = (aten.clone.default,)
+THETAS = (10_000.0, 500_000.0, 1_000_000.0)  # RoFormer's, Llama 3's and Qwen2's
 ROLES = {
     "query": re.compile(r"(^|[._])(w_?q|q|to_q|q_?proj|query|queries|wq|fc_q|linear_q)([._]|$)"),
     "key": re.compile(r"(^|[._])(w_?k|k|to_k|k_?proj|key|keys|wk|fc_k|linear_k)([._]|$)"),
@@ -269,6 +270,8 @@ def reproduce(
     q_split = "heads" if how.split == "kv view" else how.split
     query = _split(query, how.num_heads, q_split)
     key, value = (_split(tensor, how.num_kv_heads, kv_split) for tensor in (key, value))
+    query, key = turned(query, how), turned(key, how)
+    value = turned(value, how) if how.turns_values else value
     if how.split == "across":
         if how.num_heads != how.num_kv_heads or n != m:
             return None
@@ -316,11 +319,13 @@ def find(
     num_heads: int | None,
     scale: float | None,
     known: Structure | None = None,
+    rotary: bool = False,
 ) -> Structure | None:
     """Search for the way of computing that reproduces what came out.
 
     First for a right way, then for one with one thing wrong, then for any other divisor of the
-    scores. `known` spares the search: only that way is tried.
+    scores; with `rotary` also for those with queries and keys turned by position. `known` spares
+    the search: only that way is tried.
     """
     projections, rest = split_layers(layers, x, context)
     if not projections or len(rest) > 1:
@@ -346,6 +351,8 @@ def find(
         )
 
     tried = candidates(choices, num_heads, target, mask)
+    if rotary:
+        tried = itertools.chain(tried, rotated(choices, num_heads))
     if known is not None:
         names = known.sources.names, known.sources.heads
         same = (sources for sources in choices if (sources.names, sources.heads) == names)
@@ -366,6 +373,22 @@ def candidates(
     yield from ((sources, right) for sources, right in pairs if not sources.likely)
     for sources, right in likely:
         yield from ((sources, other) for other in fitted(sources, right, target, mask))
+
+
+def rotated(choices: list[Sources], num_heads: int | None) -> Iterator[tuple[Sources, Hypothesis]]:
+    """Yield what to try with turned queries and keys: right ways, those with one thing wrong."""
+    ways = [
+        (sources, replace(right, rotary=rotary, theta=theta))
+        for sources in choices
+        for right in layouts(sources, num_heads)
+        if right.split == "heads" and sources.tensors[0].size(-1) // right.num_heads % 2 == 0
+        for rotary, theta in itertools.product(("halves", "neighbours"), THETAS)
+    ]
+    yield from ways
+    for sources, way in ways:
+        if sources.likely:
+            wrong = (replace(way, turns_values=True), *way.one_thing_wrong())
+            yield from ((sources, each) for each in wrong)
 
 
 def split_layers(

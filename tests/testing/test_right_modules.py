@@ -9,7 +9,15 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from attn_docs import GroupedQueryAttention, MultiHeadAttention, MultiQueryAttention
+from attn_docs import (
+    GroupedQueryAttention,
+    KVCache,
+    LatentCache,
+    MultiHeadAttention,
+    MultiHeadLatentAttention,
+    MultiQueryAttention,
+    RotaryEmbedding,
+)
 from attn_docs.testing import PROPERTIES, Adapter, Report, check_attention, check_module
 
 DIM, HEADS, SIZE = 32, 4, 8
@@ -229,6 +237,16 @@ def rotary(module, x, *, attn_mask=None, is_causal=False):
     return module.dense(y.transpose(1, 2).flatten(2))
 
 
+def with_cache(module, x, cache):
+    cache = cache or KVCache(len(x), module.num_kv_heads, module.head_dim, 16, dtype=x.dtype)
+    return module(x, is_causal=True, cache=cache), cache
+
+
+def with_latent_cache(module, x, cache):
+    cache = cache or LatentCache(len(x), module.kv_rank, module.rope_dim, 16, dtype=x.dtype)
+    return module(x, is_causal=True, cache=cache), cache
+
+
 INSIDE = {"oracle", "scale", "weights", "value projection", "head layout"}
 INSIDE_MASKED = INSIDE | MASKED
 CAUSAL = {"causality", "prefix"}
@@ -272,12 +290,22 @@ RIGHT = {
     "rotary": (
         Separate(kv_heads=2),
         {"causal": True, "positions": True, "adapter": rotary},
-        MASKED | CAUSAL,
+        INSIDE_MASKED | CAUSAL | {"group order"},
     ),
     "rotary, not said": (Separate(kv_heads=2), {"adapter": rotary}, MASKED | {"batch"}),
     "ours": (MultiHeadAttention(DIM, HEADS, dropout=0.1), {"causal": True}, INSIDE_MASKED | CAUSAL),
     "ours, grouped": (GroupedQueryAttention(DIM, HEADS, 2), {"causal": True}, {"group order"}),
     "ours, one key head": (MultiQueryAttention(DIM, HEADS), {"causal": True}, INSIDE_MASKED),
+    "ours, rotary and cached": (
+        GroupedQueryAttention(DIM, HEADS, 2, rotary=RotaryEmbedding(DIM // HEADS)),
+        {"causal": True, "adapter": Adapter(step=with_cache)},
+        INSIDE_MASKED | CAUSAL | {"cache", "group order"},
+    ),
+    "ours, latent": (
+        MultiHeadLatentAttention(DIM, HEADS, kv_rank=16, head_dim=8, rope_dim=4, value_dim=6),
+        {"causal": True, "adapter": Adapter(step=with_latent_cache)},
+        MASKED | CAUSAL | {"cache"},
+    ),
     "six heads, four mask axes": (nn.MultiheadAttention(36, 6), {"embed_dim": 36}, INSIDE_MASKED),
 }
 
@@ -311,7 +339,7 @@ def test_what_was_not_judged_reads_not_applicable(name):
     cannot = {
         "thirds": MASKED | CAUSAL | {"cross-attention", "cache", "dropout", "group order"},
         "nano, fused": MASKED | {"cross-attention", "cache", "permutation", "group order"},
-        "rotary": INSIDE | {"packing", "permutation", "cache", "cross-attention", "group order"},
+        "rotary": {"packing", "permutation", "cache", "cross-attention"},
         "head last": {"weights", "cache", "group order"},
     }[name]
     verdicts = {finding.property: finding.verdict for finding in report.findings}

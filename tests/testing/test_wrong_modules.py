@@ -320,3 +320,49 @@ def test_groups_in_one_mode(when):
 )
 def test_a_bug_is_caught_in_other_layouts(layers, bug):
     caught(check_module(Wrong(bug, layers=layers), embed_dim=DIM), *CORE[bug])
+
+
+class WrongRotary(Wrong):
+    """The same, with queries and keys turned by position, as complex numbers."""
+
+    def __init__(self, bug="", *, theta=10_000.0, neighbours=True, **options):
+        super().__init__(bug, **options)
+        self.theta, self.neighbours = theta, neighbours
+
+    def turned(self, x, heads):
+        size = self.size
+        pairs = (size // 2, 2) if self.neighbours else (2, size // 2)
+        x = x.unflatten(-1, (heads, *pairs))
+        x = x if self.neighbours else x.mT
+        angles = torch.arange(x.size(1))[:, None] / self.theta ** (torch.arange(0, size, 2) / size)
+        unit = torch.polar(torch.ones_like(angles), angles).to(torch.complex128)[:, None]
+        x = torch.view_as_real(torch.view_as_complex(x.double().contiguous()) * unit).to(x.dtype)
+        return (x if self.neighbours else x.mT).flatten(2)
+
+    def project(self, x):
+        q, k, v = super().project(x)
+        v = self.turned(v, self.kv_heads) if self.has("values turned") else v
+        return self.turned(q, self.heads), self.turned(k, self.kv_heads), v
+
+
+ROTARY = {
+    name: (CORE | MASK | GROUPS)[name]
+    for name in ("no scale", "value from key", "merged by view", "mask inverted", "groups tiled")
+} | {"values turned": ("value projection", "the values are turned by their positions")}
+
+
+@pytest.mark.parametrize("theta", [10_000.0, 500_000.0])
+@pytest.mark.parametrize("neighbours", [True, False])
+def test_it_looks_inside_rotary_modules_as_well(neighbours, theta):
+    module = WrongRotary(kv_heads=2, theta=theta, neighbours=neighbours)
+    report = check_module(module, embed_dim=DIM, causal=True)
+    assert report.passed, report
+    judged = {f.property for f in report.findings if f.verdict == "pass"}
+    inside = {"oracle", "scale", "weights", "value projection", "head layout", "group order"}
+    assert inside <= judged, report
+
+
+@pytest.mark.parametrize("bug", ROTARY)
+def test_a_bug_in_a_rotary_module_is_caught(bug):
+    report = check_module(WrongRotary(bug, kv_heads=2), embed_dim=DIM, causal=True)
+    caught(report, *ROTARY[bug])
