@@ -1284,17 +1284,16 @@ def cache_cause(probe: Probe, sizes: tuple[int, ...], position: int) -> str:
     """Name the likely cause of a cache that gives other numbers: what does the position see?"""
     starts = [sum(sizes[:i]) for i in range(len(sizes))]
     start = max(s for s in starts if s <= position)  # of the position's own chunk
-    x = probe.random(2, LENGTH).requires_grad_()
-    output = in_steps(probe, x, sizes)[:, position]
-    (gradient,) = torch.autograd.grad(output.sum(), x, allow_unused=True, materialize_grads=True)
-    strength = gradient.nan_to_num(0.0).abs().sum((0, 2))
-    seen = [j for j in range(LENGTH) if strength[j] > 1e-9 * strength.max()]
-    detached = strength[:start].sum() == 0
-    values = in_steps(probe, x.detach(), sizes)[:, position]
-    changed = x.detach().clone()
-    changed[:, :start] += 1.0
-    blind = matches(in_steps(probe, changed, sizes)[:, position], values)
-    if start and detached and blind:
+    x = probe.random(2, LENGTH)
+    values = in_steps(probe, x, sizes)[:, position]
+
+    def sees(j: int) -> bool:  # no gradient: it does not go through what is written in place
+        changed = x.clone()
+        changed[:, j] += 1.0
+        return not matches(in_steps(probe, changed, sizes)[:, position], values)
+
+    seen = [j for j in range(LENGTH) if sees(j)]
+    if start and not any(j < start for j in seen):
         return (
             "the cache is overwritten, not extended: earlier keys and values are lost"
             if position in seen
@@ -1307,16 +1306,16 @@ def cache_cause(probe: Probe, sizes: tuple[int, ...], position: int) -> str:
         )
     if any(j > position for j in seen):
         return "within a chunk the causal mask is not applied: a position sees later ones"
-    if not detached and seen != list(range(position + 1)):
+    if seen != list(range(position + 1)):
         lost = [j for j in range(position + 1) if j not in seen]
         return f"part of the cache is lost: position {position} does not see {lost}"
     if counts := key_counts(probe, sizes, position):
         return counts
+    from_zero = "positions are counted from 0 in each step, expected from the number of kept keys"
     if probe.positions and start:
-        return (
-            "a new chunk's positions are counted from 0, expected from the number of keys in the "
-            "cache"
-        )
+        return from_zero
+    if start and probe.structure is not None and probe.structure.how.rotary:
+        return f"{from_zero}; or kept keys are turned again"
     if not start:
         return "the first chunk itself differs from the whole: its causal mask, or its positions"
     return (

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn.functional import dropout
 
+from attn_docs import GroupedQueryAttention, KVCache, RotaryEmbedding
 from attn_docs.testing import Adapter, check_attention, check_module
 
 DIM, HEADS, SIZE = 32, 4, 8
@@ -296,6 +297,32 @@ FUNCTIONS = {
     "written": ("input unchanged", "an in-place operation"),
     "value is key": ("weights", "the weights are no distribution over the keys"),
 }
+
+
+IN_PLACE = {
+    "positions": "positions are counted from 0",
+    "a window": "part of the cache is lost: position 3 does not see [0]",
+    "another cache": "the cache is overwritten, not extended",
+    "not causal": "within a chunk the causal mask is not applied",
+}
+
+
+@pytest.mark.parametrize("bug", IN_PLACE)
+def test_a_cache_that_is_written_in_place_is_judged_as_well(bug):
+    def step(module, x, cache):
+        if cache is None or bug == "another cache":
+            cache = KVCache(
+                len(x), 2, 8, 16, dtype=x.dtype, window=3 if bug == "a window" else None
+            )
+        positions = torch.arange(x.size(1)) if bug == "positions" else None
+        causal = bug != "not causal"
+        return module(x, is_causal=causal, cache=cache, positions=positions), cache
+
+    module = GroupedQueryAttention(32, 4, 2, rotary=RotaryEmbedding(8))
+    report = check_module(module, embed_dim=32, causal=True, adapter=Adapter(step=step))
+    (finding,) = report.failures
+    assert finding.property == "cache"
+    assert IN_PLACE[bug] in finding.cause
 
 
 @pytest.mark.parametrize("bug", FUNCTIONS)
