@@ -373,7 +373,7 @@ def distance(language: str) -> str:
         {"color": _chart.ACCENT, "linewidth": 1.5},
         {"color": _chart.ACCENT_2, "linewidth": 1.5},
     )
-    labels = ((-0.2, "top"), (0.2, "top"), (0.73, "bottom"))
+    labels = ((-0.23, "top"), (0.2, "top"), (0.73, "bottom"))
     said = []
     with matplotlib.style.context(_chart.STYLE):
         figure = _chart.new_figure(340, 230)

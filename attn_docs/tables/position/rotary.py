@@ -44,7 +44,7 @@ class _Watch(TorchDispatchMode):
     def __torch_dispatch__(
         self,
         func: Callable[..., Tensor],
-        types: object,  # noqa: ARG002
+        types: object,
         args: tuple[object, ...] = (),
         kwargs: dict[str, object] | None = None,
     ) -> Tensor:
@@ -56,7 +56,6 @@ class _Watch(TorchDispatchMode):
 
 def counted(heads: int, length: int, head_dim: int) -> int:
     """Count the same for one call of `apply_rotary`, by watching it."""
-
     with _Watch() as watch:
         apply_rotary(torch.zeros(1, heads, length, head_dim), torch.arange(length))
     return watch.found
