@@ -76,12 +76,12 @@ def apply_rotary(
 
     dtype = torch.promote_types(x.dtype, torch.float32)
     pair = torch.arange(0, rotary_dim, 2, device=x.device).to(dtype)
-    angles = positions.to(x.device, dtype).unsqueeze(-1) * (1.0 / theta ** (pair / rotary_dim))
+    angles = positions.to(x.device).unsqueeze(-1) * (1.0 / theta ** (pair / rotary_dim))
     if angles.ndim == 3:
         angles = angles.unsqueeze(1)  # b 1 n D/2
     cos, sin = angles.cos(), angles.sin()
 
-    turned, rest = x[..., :rotary_dim].to(dtype), x[..., rotary_dim:]
+    turned, rest = x[..., :rotary_dim], x[..., rotary_dim:]
     if interleaved:
         a, b = turned[..., 0::2], turned[..., 1::2]
         turned = torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)

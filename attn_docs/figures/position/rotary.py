@@ -306,9 +306,9 @@ def cosines() -> Tensor:
 
 def angles(language: str) -> str:
     """Draw the cosines as shaded cells."""
-    text, (width, height) = _ANGLES[language], (27, 15)
+    text, (width, height) = _ANGLES[language], (26, 15)
     drawing = canvas(340, 308)
-    left, top = 54, 58
+    left, top = 62, 58
     write(drawing, text["position"], 0, 40, 12, text_anchor="start")
     write(drawing, text["pair"], left, 20, 12, text_anchor="start")
     for pair in range(MAP_DIM // 2):
@@ -325,7 +325,7 @@ def angles(language: str) -> str:
     write(legend, text["cosine"], 310, 46, 12)
     for index, value in enumerate((1, 0.5, 0, -0.5, -1)):
         y = top + 20 * index
-        cells(legend, [[(value + 1) / 2]], 286, y, width - 8, height)
+        cells(legend, [[(value + 1) / 2]], 288, y, width - 8, height)
         write(legend, f"{value:g}".replace("-", "−"), 309, y + 7.5, 11, text_anchor="start")
     drawing.append(legend)
     return finish(drawing.as_svg(header=""), f"{KEY}-angles", text["title"], text["desc"])

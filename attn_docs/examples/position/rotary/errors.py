@@ -16,11 +16,18 @@ for name, call in calls.items():
     try:
         call()
     except (TypeError, ValueError) as error:
-        print(f"{name}: {error}")
-#> odd head: head_dim must be even, or rotary_dim given; got 5
-#> odd part: rotary_dim must be even; got 3
-#> before the start: positions must be 0 or more; got -1
-#> halves: positions must hold integers; got torch.float32
-#> one too few: positions must have shape (length,) = (5,) or (batch, length) = (2, 5); got (4,)
-#> two sequences: context must be None with rotary positions; got a context
-#> heads: num_heads must divide weight's first size = 12; got 5
+        print(f"{name}:\n  {error}")
+#> odd head:
+#>   head_dim must be even, or rotary_dim given; got 5
+#> odd part:
+#>   rotary_dim must be even; got 3
+#> before the start:
+#>   positions must be 0 or more; got -1
+#> halves:
+#>   positions must hold integers; got torch.float32
+#> one too few:
+#>   positions must have shape (length,) = (5,) or (batch, length) = (2, 5); got (4,)
+#> two sequences:
+#>   context must be None with rotary positions; got a context
+#> heads:
+#>   num_heads must divide weight's first size = 12; got 5
