@@ -32,6 +32,13 @@ from attn_docs.heads.latent import LatentCache, MultiHeadLatentAttention
 from attn_docs.heads.multi_head import MultiHeadAttention, merge_heads, split_heads
 from attn_docs.heads.multi_query import MultiQueryAttention
 from attn_docs.memory.kv_cache import KVCache, sliding_window_mask
+from attn_docs.memory.kv_memory import (
+    KVConfig,
+    KVModel,
+    kv_cache_bytes,
+    load_models,
+    longest_context,
+)
 from attn_docs.position.rotary import (
     RotaryEmbedding,
     apply_rotary,
@@ -54,6 +61,8 @@ __all__ = [
     "GaussianAttention",
     "GroupedQueryAttention",
     "KVCache",
+    "KVConfig",
+    "KVModel",
     "KernelRegression",
     "LatentCache",
     "MaskedSelfAttention",
@@ -72,6 +81,9 @@ __all__ = [
     "grouped_query_attention_broadcast",
     "grouped_query_attention_repeat",
     "invert_mask",
+    "kv_cache_bytes",
+    "load_models",
+    "longest_context",
     "masked_softmax",
     "merge_heads",
     "nadaraya_watson",
