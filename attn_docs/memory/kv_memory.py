@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import torch
 
-from attn_docs._checks import check_int, check_length, check_size
+from attn_docs._checks import check_length, check_size
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class KVConfig:
     rope_dim: int | None = None
 
     def __post_init__(self) -> None:
+        """Refuse sizes that no model has."""
         for kind in ("full", "windowed", "latent"):
             check_length(f"{kind}_layers", getattr(self, f"{kind}_layers"))
         if not (self.full_layers or self.windowed_layers or self.latent_layers):

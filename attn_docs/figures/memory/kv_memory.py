@@ -45,6 +45,7 @@ BARS = (
 )
 KINDS = {"multi-head": INK, "fewer": ACCENT, "latent": ACCENT_2}
 LEAST, MOST = 4, 8192  # KiB, the ends of the scale
+BAR = 168
 LINES = {
     "Llama-2-7B": (_chart.INK, "-"),
     "Llama-3.1-8B": (_chart.ACCENT, "-"),
@@ -62,7 +63,8 @@ CARD_BARS = (
     "Qwen3-32B",
     "Llama-3.1-70B",
 )
-FULL = 200  # GB, the end of the scale
+FULL = 190  # GB, the end of the scale
+LEFT, WIDE = 96, 243
 
 
 def kind(name: str) -> str:
@@ -104,11 +106,11 @@ def token(language: str) -> str:
         write(drawing, text[name], 18, 8 + 20 * row, 12, text_anchor="start")
     for row, name in enumerate(BARS):
         value, top = per_token(MODELS[name]) / 1024, 70 + 22 * row
-        width = 170 * math.log(value / LEAST) / math.log(MOST / LEAST)
+        width = BAR * math.log(value / LEAST) / math.log(MOST / LEAST)
         group = drawsvg.Group(data_model=name)
         write(group, name, 0, top + 7, 12, text_anchor="start")
-        group.append(drawsvg.Rectangle(112, top, width, 14, fill=KINDS[kind(name)]))
-        write(group, f"{value:,.4g}", 118 + width, top + 7, 12, text_anchor="start")
+        group.append(drawsvg.Rectangle(122, top, width, 14, fill=KINDS[kind(name)], data_bar=name))
+        write(group, f"{value:,.4g}", 128 + width, top + 7, 12, text_anchor="start")
         drawing.append(group)
     rows = text["comma"].join(
         text["row"].format(name=name, value=per_token(MODELS[name]) / 1024, kind=text[kind(name)])
@@ -166,7 +168,7 @@ def context(language: str) -> str:
                 name,
                 (LENGTHS[-1] * 1.25, 10 ** places[name]),
                 annotation_clip=False,
-                color=_chart.INK,
+                color=LINES[name][0],
                 va="center",
             )
         axes.set_xlim(LENGTHS[0], LENGTHS[-1])
@@ -218,7 +220,7 @@ def beside(name: str) -> tuple[float, float]:
 def cards(language: str) -> str:
     """Draw weights and cache as bars against the memory of cards."""
     text = _CARDS[language]
-    height = 74 + 42 * len(CARD_BARS)
+    height = 66 + 26 * len(CARD_BARS)
     drawing = canvas(340, height)
     fills = {"weights": {"fill": SOFT, "stroke": INK, "stroke_opacity": 0.5}}
     fills["cache"] = {"fill": ACCENT}
@@ -226,18 +228,18 @@ def cards(language: str) -> str:
         drawing.append(drawsvg.Rectangle(1, 3 + 20 * row, 12, 12, **fills[name]))
         write(drawing, text[name], 20, 9 + 20 * row, 12, text_anchor="start")
     for card in CARDS:
-        x = 1 + 338 * card / FULL
+        x = LEFT + WIDE * card / FULL
         line = {"stroke": INK, "stroke_width": 1, "stroke_dasharray": "3 3", "data_card": card}
         drawing.append(drawsvg.Line(x, 64, x, height, **line))
         write(drawing, f"{card} GB", x, 55, 12)
     for row, name in enumerate(CARD_BARS):
-        group, top = drawsvg.Group(data_model=name), 68 + 42 * row
-        write(group, f"{name}", 1, top + 9, 12, text_anchor="start", font_weight="bold")
-        left = 1.0
+        group, top = drawsvg.Group(data_model=name), 70 + 26 * row
+        write(group, name, 0, top + 8, 12, text_anchor="start")
+        left = LEFT
         for part, value in zip(("weights", "cache"), beside(name), strict=True):
-            width = 338 * value / FULL
+            width = WIDE * value / FULL
             bar = {**fills[part], "data_bar": part}
-            group.append(drawsvg.Rectangle(left, top + 18, width, 15, **bar))
+            group.append(drawsvg.Rectangle(left, top, width, 16, **bar))
             left += width
         drawing.append(group)
     rows = text["comma"].join(

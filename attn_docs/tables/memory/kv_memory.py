@@ -31,9 +31,9 @@ DTYPES = {"float32": 4, "bfloat16, float16": 2, "float8, int8": 1}
 
 
 def size(count: int) -> str:
-    """Return a number of bytes in KiB, MiB or GiB, to three digits."""
+    """Return a number of bytes in KiB, MiB or GiB, to four digits."""
     power = 1 if count < 2**20 else 2 if count < 2**30 else 3
-    return f"{count / 1024**power:,.3g} {('KiB', 'MiB', 'GiB')[power - 1]}"
+    return f"{count / 1024**power:,.4g} {('KiB', 'MiB', 'GiB')[power - 1]}"
 
 
 def per_token(model: KVModel) -> int:
@@ -85,35 +85,33 @@ def models(language: str) -> str:
             "model",
             "layers",
             "width",
-            "query heads $h$",
-            "key/value heads $g$",
+            "heads $h$, $g$",
             "head size $d$",
-            "KV for one token",
+            "KiB a token",
             "multi-head",
-            "context (tokens)",
-            "KV at that length",
+            "context",
+            "KV cache",
         ),
         "zh": (
             "模型",
             "层",
             "宽度",
-            "查询头 $h$",
-            "键值头 $g$",
+            "头数 $h$、$g$",
             "头的大小 $d$",
-            "一个词元的缓存",
+            "每词元 KiB",
             "多头",
-            "上下文长度（词元）",
-            "该长度下的缓存",
+            "上下文",
+            "缓存",
         ),
     }[language]
     rows = []
     for model in MODELS.values():
         config = model.config
-        heads, head = str(config.num_kv_heads), f"{config.head_dim}"
+        heads, head = f"{model.num_heads}, {config.num_kv_heads}", str(config.head_dim)
         if config.latent_layers:
-            heads, head = "–", f"{model.key_dim} / {model.value_dim}"
+            heads, head = str(model.num_heads), f"{model.key_dim}, {model.value_dim}"
         elif config.windowed_head_dim:
-            head = f"{config.head_dim} / {config.windowed_head_dim}"
+            head = f"{config.head_dim}, {config.windowed_head_dim}"
         elif model.num_heads * config.head_dim != model.embed_dim:
             head = f"**{head}**"
         count = per_token(model) / 1024
@@ -122,24 +120,25 @@ def models(language: str) -> str:
                 f"[{model.name}]({model.source})",
                 _layers(config, language),
                 f"{model.embed_dim:,}",
-                str(model.num_heads),
                 heads,
                 head,
-                f"{count:,.3f}".rstrip("0").rstrip(".") + " KiB",
+                f"{count:,.3f}".rstrip("0").rstrip("."),
                 f"{multi_head_factor(model):.3g}×",
                 f"{model.context:,}",
-                size(kv_cache_bytes(config, model.context)),
+                size(kv_cache_bytes(config, model.context)).replace(" ", "\N{NO-BREAK SPACE}"),
             )
         )
     days = {model.read for model in MODELS.values()}
     caption = {
-        "en": f"bfloat16, one sequence. Each name leads to where the sizes were read, on "
+        "en": "bfloat16, one sequence. Last two columns: the longest text, in tokens, that the "
+        "model is published for, and its KV cache. Each name leads to where the sizes were read, on "
         f"{', '.join(sorted(days))}. A bold head size is not width / heads. Two sizes: of full and "
         "of windowed layers; with latent layers, of keys and of values before compression. "
         "“3 of 7” layers: the others share. “Multi-head”: how many times as much a key and a value "
         "for each query head would take. Not counted: the fixed state of 18 further layers of "
         "Qwen3.5-0.8B, and the indexer's key of 128 numbers a layer and token in DeepSeek-V3.2.",
-        "zh": f"bfloat16，一个序列。每个名字都链接到尺寸的出处，读取日期为 {'、'.join(sorted(days))}。"
+        "zh": "bfloat16，一个序列。最后两栏：模型公布的最长文本（词元数），以及它的键值缓存。"
+        f"每个名字都链接到尺寸的出处，读取日期为 {'、'.join(sorted(days))}。"
         "粗体的头大小不等于宽度除以头数。写了两个大小的：前者是全局层、后者是窗口层的；对潜在层，"
         "是压缩前键和值的大小。“3/7”表示 7 层里只有 3 层存，其余共用。“多头”一栏："
         "若每个查询头都各有键和值，要多占几倍。未计入的：Qwen3.5-0.8B 另外 18 层的固定状态，"
@@ -253,22 +252,23 @@ def calculator(language: str) -> str:
     fields += [
         (
             name,
-            f'<input id="kv-{name}" name="{name}" type="number" inputmode="numeric" required '
-            f'min="{least}" max="{most}" step="1" value="{CALCULATOR[name]}">',
+            (
+                f'<input id="kv-{name}" name="{name}" type="number" inputmode="numeric" '
+                f'required min="{least}" max="{most}" step="1" value="{CALCULATOR[name]}">'
+            ),
         )
         for name, (least, most) in LIMITS.items()
     ]
-    fields.insert(
-        3, ("itemsize", f'<select id="kv-itemsize" name="itemsize">{dtypes}</select>')
-    )
+    fields.insert(3, ("itemsize", f'<select id="kv-itemsize" name="itemsize">{dtypes}</select>'))
     lines = "\n".join(
         f'<label for="kv-{name}">{text[name]}</label> {field}' for name, field in fields
     )
     results = "\n".join(
         f'<span>{text[name]}:</span> <data data-of="{name}" value="">{value}</data><br>'
-        for name, value in shown(language, **{
-            "name" if key == "model" else key: value for key, value in CALCULATOR.items()
-        }).items()
+        for name, value in shown(
+            language,
+            **{"name" if key == "model" else key: value for key, value in CALCULATOR.items()},
+        ).items()
     )
     ids = " ".join(f"kv-{name}" for name, _ in fields)
     limits = (f"{LIMITS[name][1]:,}" for name in ("context", "batch", "memory"))
