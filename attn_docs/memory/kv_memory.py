@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib.resources import files
+from typing import Any
 
 import torch
 
@@ -110,7 +111,7 @@ class KVConfig:
         return keeping * 2 * (self.num_kv_heads or 0) * head_dim
 
     @classmethod
-    def from_row(cls, row: Mapping[str, object]) -> "KVConfig":
+    def from_row(cls, row: Mapping[str, Any]) -> "KVConfig":
         """Make a configuration from a row of the data file; what it does not need is left out.
 
         Args:

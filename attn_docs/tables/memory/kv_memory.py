@@ -131,12 +131,13 @@ def models(language: str) -> str:
     days = {model.read for model in MODELS.values()}
     caption = {
         "en": "bfloat16, one sequence. Last two columns: the longest text, in tokens, that the "
-        "model is published for, and its KV cache. Each name leads to where the sizes were read, on "
-        f"{', '.join(sorted(days))}. A bold head size is not width / heads. Two sizes: of full and "
-        "of windowed layers; with latent layers, of keys and of values before compression. "
-        "“3 of 7” layers: the others share. “Multi-head”: how many times as much a key and a value "
-        "for each query head would take. Not counted: the fixed state of 18 further layers of "
-        "Qwen3.5-0.8B, and the indexer's key of 128 numbers a layer and token in DeepSeek-V3.2.",
+        "model is published for, and its KV cache. Each name leads to where the sizes were "
+        f"read, on {', '.join(sorted(days))}. A bold head size is not width / heads. Two sizes: "
+        "of full and of windowed layers; with latent layers, of keys and of values before "
+        "compression. “3 of 7” layers: the others share. “Multi-head”: how many times as much a "
+        "key and a value for each query head would take. Not counted: the fixed state of 18 "
+        "further layers of Qwen3.5-0.8B, and the indexer's key of 128 numbers a layer and token "
+        "in DeepSeek-V3.2.",
         "zh": "bfloat16，一个序列。最后两栏：模型公布的最长文本（词元数），以及它的键值缓存。"
         f"每个名字都链接到尺寸的出处，读取日期为 {'、'.join(sorted(days))}。"
         "粗体的头大小不等于宽度除以头数。写了两个大小的：前者是全局层、后者是窗口层的；对潜在层，"

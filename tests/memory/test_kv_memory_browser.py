@@ -1,0 +1,161 @@
+"""The calculator on the page gives the functions' numbers, to the byte, for every model."""
+
+import itertools
+import json
+import re
+
+import pytest
+import torch
+from playwright.sync_api import expect
+
+from attn_docs import kv_cache_bytes, load_models, longest_context
+from attn_docs.tables.memory import kv_memory as tables
+from tests.conftest import ROOT, Site
+
+URL = "memory/kv-memory/"
+SCRIPT = "kv-calculator.js"
+MODELS = load_models()
+DTYPES = {4: torch.float32, 2: torch.bfloat16, 1: torch.int8}
+LENGTHS = (0, 1, 511, 512, 513, 4096, 4097, 131_072, 10_000_000, 99_999_999)
+BATCHES = (1, 7, 99_991)
+MEMORIES = (1, 24, 141, 99_999)
+ASK = """cases => {
+    const form = document.querySelector(".kv-calculator")
+    const set = (name, value) => { form.elements.namedItem(name).value = value }
+    return cases.map(([model, context, batch, itemsize, memory]) => {
+        Object.entries({ model, context, batch, itemsize, memory }).forEach(e => set(...e))
+        form.dispatchEvent(new Event("input"))
+        return Object.fromEntries([...form.querySelectorAll("data")]
+            .map(place => [place.dataset.of, [place.value, place.textContent]]))
+    })
+}"""
+
+
+@pytest.fixture(scope="module", params=["", "zh/"], ids=["en", "zh"])
+def page(request, visit):
+    opened = visit(request.param + URL, width=1280)
+    opened.language = request.param[:2] or "en"
+    return opened
+
+
+def wanted(model, context: int, batch: int, itemsize: int, memory: int) -> dict[str, str]:
+    dtype = DTYPES[itemsize]
+    count = kv_cache_bytes(model.config, context, batch, dtype)
+    room = memory * 10**9 - 2 * (model.parameters or 0)
+    longest = longest_context(model.config, room, batch, dtype) if room >= 0 else 0
+    return {
+        "cache": str(count),
+        "more": str(kv_cache_bytes(model.config, context + 1, batch, dtype) - count),
+        "weights": str(2 * (model.parameters or 0)),
+        "longest": "" if longest is None else str(longest),
+    }
+
+
+def test_every_model_to_the_byte(page) -> None:
+    rest = list(itertools.product(LENGTHS, BATCHES, DTYPES, MEMORIES))
+    step = 29 if page.language == "en" else 97  # prime: every length, batch, dtype and memory
+    cases = [
+        [name, *numbers]
+        for first, name in enumerate(MODELS)
+        for numbers in rest[first % step :: step]
+    ]
+    found = page.tab.evaluate(ASK, cases)
+    for (name, *numbers), answer in zip(cases, found, strict=True):
+        values = {place: value for place, (value, _) in answer.items()}
+        assert values == wanted(MODELS[name], *numbers), (name, numbers)
+    largest = max(int(answer["cache"][0]) for answer in found)
+    assert largest > 2**53  # where JavaScript's plain numbers are no longer exact
+
+
+def test_numbers_are_shown_as_in_the_tables(page) -> None:
+    words = tables._FORM[page.language]
+    cases = [["Llama-3.1-8B", 131_072, 1, 2, 24], ["GPT-2 124M", 3, 1, 2, 24],
+             ["Mistral-7B v0.1", 5000, 2, 2, 24], ["Gemma-4-E2B", 7, 1, 1, 24],
+             ["Llama-2-70B", 1000, 1, 2, 24], ["DeepSeek-V3", 1000, 4, 2, 2000]]  # fmt: skip
+    answers = [
+        {place: text for place, (_, text) in answer.items()}
+        for answer in page.tab.evaluate(ASK, cases)
+    ]
+    first = tables.shown(page.language, "Llama-3.1-8B", 131_072, 1, 24)
+    assert answers[0] == first
+    assert answers[1]["cache"] == f"108.00 KiB (110,592 {words['bytes']})"
+    assert answers[2]["more"] == words["nothing"]
+    assert answers[2]["longest"] == words["any"]
+    assert answers[3]["weights"] == words["unknown"]
+    assert answers[4]["longest"] == words["none"]
+    assert answers[5]["weights"] == "1342.00 GB"
+    assert answers[5]["longest"] == f"{(2000 * 10**9 - 1342 * 10**9) // (4 * 70_272):,}"
+
+
+def test_it_asks_for_nothing_but_its_script(page) -> None:
+    assert not page.complaints
+    assert len([request for request in page.requests if request.endswith(SCRIPT)]) == 1
+    assert not [request for request in page.requests if ".json" in request]
+
+
+def test_wrong_numbers_are_explained_and_shown_no_result(page) -> None:
+    tab = page.tab
+    for name, wrong in (("context", "-1"), ("batch", "1.5"), ("memory", "")):
+        field = tab.locator(f".kv-calculator [name={name}]")
+        right = field.input_value()
+        field.fill(wrong)
+        expect(tab.locator(".kv-calculator output")).to_be_hidden()
+        expect(tab.locator(".kv-invalid")).to_be_visible()
+        field.fill(right)
+        expect(tab.locator(".kv-calculator output")).to_be_visible()
+        expect(tab.locator(".kv-invalid")).to_be_hidden()
+
+
+def test_it_works_by_keyboard(page) -> None:
+    tab = page.tab
+    tab.reload()
+    names = ("Model", "Context", "Sequences", "Numbers", "Memory")
+    if page.language == "zh":
+        names = ("模型", "上下文长度", "同时处理", "缓存里的数", "设备内存")
+    for name in names:
+        expect(tab.get_by_label(re.compile(f"^{name}"))).to_have_count(1)
+    tab.get_by_label(re.compile(f"^{names[0]}")).focus()
+    tab.keyboard.type("Falcon-7")
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("Control+A")
+    tab.keyboard.type("2048")
+    expect(tab.locator("data[data-of=cache]")).to_contain_text("16.00 MiB")
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("ArrowUp")
+    expect(tab.locator("data[data-of=cache]")).to_contain_text("32.00 MiB")
+    tab.keyboard.press("Enter")  # submits nothing
+    expect(tab.locator("data[data-of=cache]")).to_contain_text("32.00 MiB")
+    assert "?" not in tab.url
+    assert tab.locator(".kv-calculator output").get_attribute("aria-live") == "polite"
+
+
+def test_what_the_page_says_before_the_script_runs_is_what_the_script_says(site: Site) -> None:
+    for prefix, language in (("", "en"), ("zh/", "zh")):
+        places = [e for e in site.tree(prefix + URL).iter("data") if e.get("data-of")]
+        found = {place.get("data-of"): place.text for place in places}
+        assert found == tables.shown(language, "Llama-3.1-8B", 131_072, 1, 24)
+
+
+def test_the_page_holds_the_data_file(site: Site) -> None:
+    rows = json.loads((ROOT / "attn_docs/memory/kv_models.json").read_text(encoding="utf-8"))
+    for prefix in ("", "zh/"):
+        (script,) = (e for e in site.tree(prefix + URL).iter() if e.get("id") == "kv-models")
+        for row, given in zip(json.loads(script.text), rows, strict=True):
+            assert row.items() <= given.items()
+            numbers = {name for name, value in given.items() if isinstance(value, int)}
+            assert numbers - row.keys() <= {"embed_dim", "num_heads", "context", "key_dim",
+                                            "value_dim"}  # fmt: skip
+
+
+def test_no_other_page_loads_the_script(site: Site) -> None:
+    loads = [url for url, file in site.pages.items() if SCRIPT in file.read_text(encoding="utf-8")]
+    assert sorted(loads) == [URL, f"zh/{URL}"]
+
+
+def test_without_javascript_the_table_remains_and_no_empty_form(browser, address) -> None:
+    with browser.new_context(java_script_enabled=False) as context:
+        tab = context.new_page()
+        for prefix in ("", "zh/"):
+            tab.goto(address + prefix + URL)
+            expect(tab.locator(".kv-calculator")).to_be_hidden()
+            expect(tab.get_by_role("link", name="DeepSeek-V3.2")).to_be_visible()

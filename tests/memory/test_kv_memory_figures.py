@@ -1,0 +1,114 @@
+"""The figures on KV memory show the numbers of the models they name."""
+
+import math
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+import torch
+
+from attn_docs import KVCache, LatentCache, load_models
+from attn_docs.figures.memory import kv_memory as figures
+
+SVG = "{http://www.w3.org/2000/svg}"
+MODELS = load_models()
+languages = pytest.mark.parametrize("language", ["en", "zh"])
+
+
+def root(name: str, language: str) -> ET.Element:
+    return ET.fromstring(figures.FIGURES[name](language))  # noqa: S314 - our own
+
+
+def groups(name: str, language: str) -> dict[str, ET.Element]:
+    found = root(name, language).iter(f"{SVG}g")
+    return {g.attrib["data-model"]: g for g in found if "data-model" in g.attrib}
+
+
+def taken(name: str, length: int) -> int:
+    """Return what the caches of a model without shared layers take, in bfloat16."""
+    config, where = MODELS[name].config, {"dtype": torch.bfloat16, "device": "meta"}
+    total = 0
+    if config.latent_layers:
+        cache = LatentCache(1, config.kv_rank, config.rope_dim, length, **where)
+        total += config.latent_layers * cache.nbytes
+    for layers, window in (
+        (config.full_layers, None),
+        (config.windowed_layers, config.window),
+    ):
+        if layers:
+            heads = (1, config.num_kv_heads, config.head_dim, length)
+            total += layers * KVCache(*heads, window=window, **where).nbytes
+    return total
+
+
+@languages
+def test_bars_of_a_token_are_as_long_as_its_logarithm(language: str) -> None:
+    shown, values = groups("token", language), []
+    assert tuple(shown) == figures.BARS
+    for name, group in shown.items():
+        (bar,) = group.iter(f"{SVG}rect")
+        label, number = (text.text for text in group.iter(f"{SVG}text"))
+        assert label == name
+        kib = float(number.replace(",", ""))
+        if not MODELS[name].config.shared_full_layers:
+            assert kib * 1024 == pytest.approx(taken(name, 1), rel=1e-3)
+        values.append(kib)
+        part = math.log2(kib / figures.LEAST) / math.log2(figures.MOST / figures.LEAST)
+        assert float(bar.attrib["width"]) == pytest.approx(figures.BAR * part, abs=0.05)
+        heads = MODELS[name].config.num_kv_heads
+        kind = "latent" if heads is None else "fewer"
+        kind = "multi-head" if heads == MODELS[name].num_heads else kind
+        assert bar.attrib["fill"] == figures.KINDS[kind]
+    assert values == sorted(values, reverse=True)
+    assert float(number) == 8
+
+
+@languages
+def test_lines_are_the_caches_on_logarithmic_scales(language: str) -> None:
+    parts = {g.get("data-part"): g for g in root("context", language).iter(f"{SVG}g")}
+    ends = {}
+    for name in figures.LINES:
+        (path,) = parts[name].iter(f"{SVG}path")
+        points = re.findall(r"[ML] ([\d.]+) ([\d.]+)", path.attrib["d"])
+        found = [(float(x), float(y)) for x, y in points]
+        # two points of another line give the scale
+        ends[name] = found[0], found[-1]
+        values = [taken(name, length) for length in figures.LENGTHS]
+        assert figures.curve(name) == [value / 2**30 for value in values]
+    (x0, y0), (x1, y1) = ends["Llama-2-7B"]
+    up = (y0 - y1) / math.log(taken("Llama-2-7B", 2**17) / taken("Llama-2-7B", 2**8))
+    for name, ((left, first), (right, last)) in ends.items():
+        assert (left, right) == pytest.approx((x0, x1), abs=0.02)
+        for y, length in ((first, 2**8), (last, 2**17)):
+            wanted = y0 - up * math.log(taken(name, length) / taken("Llama-2-7B", 2**8))
+            assert y == pytest.approx(wanted, abs=0.05)
+
+
+@languages
+def test_bars_of_weights_and_cache_are_as_long_as_their_bytes(language: str) -> None:
+    shown = groups("cards", language)
+    assert tuple(shown) == figures.CARD_BARS
+    scale = figures.WIDE / figures.FULL
+    for name, group in shown.items():
+        bars = {bar.attrib["data-bar"]: bar for bar in group.iter(f"{SVG}rect")}
+        model = MODELS[name]
+        weights = 2 * model.parameters / 1e9
+        cache = taken(name, model.context) / 1e9
+        assert float(bars["weights"].attrib["width"]) == pytest.approx(weights * scale, abs=0.02)
+        assert float(bars["cache"].attrib["width"]) == pytest.approx(cache * scale, abs=0.02)
+        left = figures.LEFT + weights * scale
+        assert float(bars["cache"].attrib["x"]) == pytest.approx(left, abs=0.02)
+        assert weights + cache < figures.FULL
+    lines = [e for e in root("cards", language).iter() if e.get("data-card")]
+    assert [int(line.attrib["data-card"]) for line in lines] == [24, 80, 141]
+    for line in lines:
+        x = figures.LEFT + scale * int(line.attrib["data-card"])
+        starts = re.findall(r"[ML]([\d.]+),", line.attrib["d"])
+        assert list(map(float, starts)) == pytest.approx([x, x], abs=0.02)
+
+
+@languages
+def test_the_stage_line_lights_what_is_kept(language: str) -> None:
+    stages = {g.get("data-stage"): g.get("data-lit") for g in root("stage-line", language)}
+    lit = {stage for stage, value in stages.items() if value == "true"}
+    assert lit == {"project", "split", "place"}
