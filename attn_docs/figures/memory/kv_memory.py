@@ -155,7 +155,7 @@ def context(language: str) -> str:
     text = _CONTEXT[language]
     with matplotlib.style.context(_chart.STYLE):
         figure = _chart.new_figure(340, 300)
-        axes = _chart.panel(figure, 40, 22, 196, 244)
+        axes = _chart.panel(figure, 40, 22, 186, 244)
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         ends = {name: math.log10(curve(name)[-1]) for name in LINES}
@@ -164,20 +164,17 @@ def context(language: str) -> str:
             places[name] = above = min(ends[name], above - 0.24)
         for name, (colour, dash) in LINES.items():
             axes.plot(LENGTHS, curve(name), color=colour, linestyle=dash, gid=f"part:{name}")
-            axes.annotate(
-                name,
-                (LENGTHS[-1] * 1.25, 10 ** places[name]),
-                annotation_clip=False,
-                color=LINES[name][0],
-                va="center",
-            )
+            end = (LENGTHS[-1], curve(name)[-1]), (LENGTHS[-1] * 1.5, 10 ** places[name])
+            leader = {"clip_on": False, "color": colour, "linestyle": dash, "linewidth": 1}
+            axes.plot(*zip(*end, strict=True), **leader, gid=f"part:{name}-leader")
+            axes.text(LENGTHS[-1] * 1.65, 10 ** places[name], name, va="center")
         axes.set_xlim(LENGTHS[0], LENGTHS[-1])
         axes.set_ylim(0.005, 100)
         ticks = {256: "256", 2048: "2k", 16384: "16k", 131072: "128k"}
         _chart.set_ticks(axes, "x", ticks)
         _chart.set_ticks(axes, "y", {0.01: "0.01", 0.1: "0.1", 1: "1", 10: "10", 100: "100"})
         figure.text(0.02, 0.965, text["y"], va="center")
-        figure.text(236 / 340, 0.02, text["x"], ha="right", va="center")
+        figure.text(226 / 340, 0.02, text["x"], ha="right", va="center")
         rows = text["comma"].join(f"{name} {curve(name)[-1]:.3g} GiB" for name in LINES)
         desc = text["desc"].format(rows=rows)
         return _chart.finish(figure, f"{KEY}-context", text["title"], desc)

@@ -63,19 +63,16 @@ def fitting(model: KVModel, card: int) -> int | None:
 
 def _layers(config: KVConfig, language: str) -> str:
     """Describe the layers: how many of each kind, and how many of them keep something."""
-    kinds = {
-        "en": {"windowed": "with window", "latent": "latent", "of": "{} of {}", "comma": ", "},
-        "zh": {"windowed": "层带窗口", "latent": "层潜在", "of": "{}/{}", "comma": "，"},
-    }[language]
+    latent, of = {"en": ("latent", "{} of {}"), "zh": ("层潜在", "{}/{}")}[language]
+    signs = {"full": "{}", "windowed": f"{{}} ({config.window or 0:,})", "latent": f"{{}} {latent}"}
     parts = []
-    for kind in ("full", "windowed", "latent"):
+    for kind, sign in signs.items():
         layers = getattr(config, f"{kind}_layers")
         shared = getattr(config, f"shared_{kind}_layers", 0)
         if layers:
-            count = kinds["of"].format(layers - shared, layers) if shared else str(layers)
-            window = f" {config.window:,}" if kind == "windowed" else ""
-            parts.append(f"{count} {kinds[kind]}{window}" if kind in kinds else count)
-    return kinds["comma"].join(parts)
+            count = of.format(layers - shared, layers) if shared else layers
+            parts.append(sign.format(count).replace(" ", "\N{NO-BREAK SPACE}"))
+    return " + ".join(parts)
 
 
 def models(language: str) -> str:
@@ -132,16 +129,18 @@ def models(language: str) -> str:
     caption = {
         "en": "bfloat16, one sequence. Last two columns: the longest text, in tokens, that the "
         "model is published for, and its KV cache. Each name leads to where the sizes were "
-        f"read, on {', '.join(sorted(days))}. A bold head size is not width / heads. Two sizes: "
-        "of full and of windowed layers; with latent layers, of keys and of values before "
-        "compression. “3 of 7” layers: the others share. “Multi-head”: how many times as much a "
+        f"read, on {', '.join(sorted(days))}. Layers: full ones, and with the window in "
+        "parentheses those that have one; “3 of 7” keep something, the others share. A bold head "
+        "size is not width / heads. Two sizes: of full and of windowed layers; with latent "
+        "layers, of keys and of values before compression. “Multi-head”: how many times as much a "
         "key and a value for each query head would take. Not counted: the fixed state of 18 "
         "further layers of Qwen3.5-0.8B, and the indexer's key of 128 numbers a layer and token "
         "in DeepSeek-V3.2.",
         "zh": "bfloat16，一个序列。最后两栏：模型公布的最长文本（词元数），以及它的键值缓存。"
         f"每个名字都链接到尺寸的出处，读取日期为 {'、'.join(sorted(days))}。"
+        "层数一栏：先是全局层，再是窗口层，括号里是窗口；“3/7”表示 7 层里只有 3 层存，其余共用。"
         "粗体的头大小不等于宽度除以头数。写了两个大小的：前者是全局层、后者是窗口层的；对潜在层，"
-        "是压缩前键和值的大小。“3/7”表示 7 层里只有 3 层存，其余共用。“多头”一栏："
+        "是压缩前键和值的大小。“多头”一栏："
         "若每个查询头都各有键和值，要多占几倍。未计入的：Qwen3.5-0.8B 另外 18 层的固定状态，"
         "以及 DeepSeek-V3.2 的索引器每层每词元 128 个数的键。",
     }[language]
