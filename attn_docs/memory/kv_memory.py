@@ -33,9 +33,9 @@ class KVConfig:
         rope_dim: Size of the rotary key that is kept beside it.
 
     Raises:
-        TypeError: If an argument is no int, or one that the layers need is missing.
-        ValueError: If a number is out of range, there is no layer, or all layers of a kind are
-            shared.
+        TypeError: If an argument is no int.
+        ValueError: If a number is out of range or one that the layers need is missing, there is
+            no layer, or all layers of a kind are shared.
 
     Example:
         ```python
@@ -57,12 +57,12 @@ class KVConfig:
     latent_layers: int = 0
     shared_full_layers: int = 0
     shared_windowed_layers: int = 0
-    num_kv_heads: int | None = None
-    head_dim: int | None = None
+    num_kv_heads: int = 0
+    head_dim: int = 0
     windowed_head_dim: int | None = None
-    window: int | None = None
-    kv_rank: int | None = None
-    rope_dim: int | None = None
+    window: int = 0
+    kv_rank: int = 0
+    rope_dim: int = 0
 
     def __post_init__(self) -> None:
         """Refuse sizes that no model has."""
@@ -78,17 +78,18 @@ class KVConfig:
                     f"{shared} must be 0 or below {kind}_layers = {layers}; "
                     f"got {getattr(self, shared)}"
                 )
-        needed: list[str] = []
-        if self.full_layers or self.windowed_layers:
-            needed += ["num_kv_heads", "head_dim"]
-        if self.windowed_layers:
-            needed += ["window"]
-        if self.latent_layers:
-            needed += ["kv_rank", "rope_dim"]
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name in needed or (value is not None and field.default is None):
-                check_size(field.name, value)
+        needed = {
+            "num_kv_heads": self.full_layers or self.windowed_layers,
+            "head_dim": self.full_layers or self.windowed_layers,
+            "window": self.windowed_layers,
+            "kv_rank": self.latent_layers,
+            "rope_dim": self.latent_layers,
+        }
+        for name, layers in needed.items():
+            check = check_size if layers else check_length
+            check(name, getattr(self, name))
+        if self.windowed_head_dim is not None:
+            check_size("windowed_head_dim", self.windowed_head_dim)
 
     @property
     def num_layers(self) -> int:
@@ -99,16 +100,15 @@ class KVConfig:
     def growing(self) -> int:
         """How many numbers are kept of a position as long as the text grows."""
         keeping = self.full_layers - self.shared_full_layers
-        heads = 2 * (self.num_kv_heads or 0) * (self.head_dim or 0)  # keys and values
-        latent = (self.kv_rank or 0) + (self.rope_dim or 0)  # one vector for both
+        heads = 2 * self.num_kv_heads * self.head_dim  # keys and values
+        latent = self.kv_rank + self.rope_dim  # one vector for both
         return keeping * heads + self.latent_layers * latent
 
     @property
     def rolling(self) -> int:
         """How many numbers are kept of a position that is in the window."""
         keeping = self.windowed_layers - self.shared_windowed_layers
-        head_dim = self.windowed_head_dim or self.head_dim or 0
-        return keeping * 2 * (self.num_kv_heads or 0) * head_dim
+        return keeping * 2 * self.num_kv_heads * (self.windowed_head_dim or self.head_dim)
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "KVConfig":
@@ -226,7 +226,7 @@ def kv_cache_bytes(
     """
     _check(config, batch, dtype)
     check_length("length", length)
-    numbers = config.growing * length + config.rolling * min(length, config.window or length)
+    numbers = config.growing * length + config.rolling * min(length, config.window)
     return batch * numbers * dtype.itemsize
 
 
@@ -261,7 +261,7 @@ def longest_context(
     check_length("memory", memory)
     room = memory // (batch * dtype.itemsize)  # in numbers
     within = room // (config.growing + config.rolling)
-    if config.window is None or within < config.window:
+    if within < config.window:
         return within
     if not config.growing:
         return None

@@ -206,7 +206,7 @@ def configs(draw: Callable) -> KVConfig:
         num_kv_heads=draw(number),
         head_dim=draw(number),
         windowed_head_dim=draw(st.none() | number),
-        window=draw(number) if windowed else draw(st.none() | number),
+        window=draw(number) if windowed else draw(st.integers(0, 7)),
         kv_rank=draw(number),
         rope_dim=draw(number),
     )
@@ -346,9 +346,14 @@ NEEDED = {
         ({"num_kv_heads": "8"}, TypeError, "num_kv_heads must be an int; got '8'"),
         ({"head_dim": 0}, ValueError, "head_dim must be 1 or more; got 0"),
         ({"windowed_head_dim": 0}, ValueError, "windowed_head_dim must be 1 or more; got 0"),
-        ({"window": 0}, ValueError, "window must be 1 or more; got 0"),
-        ({"kv_rank": -4}, ValueError, "kv_rank must be 1 or more; got -4"),
-        ({"rope_dim": 0}, ValueError, "rope_dim must be 1 or more; got 0"),
+        ({"window": -1}, ValueError, "window must be 0 or more; got -1"),
+        ({"kv_rank": -4}, ValueError, "kv_rank must be 0 or more; got -4"),
+        ({"rope_dim": None}, TypeError, "rope_dim must be an int; got None"),
+        (
+            {"full_layers": 0, "latent_layers": 1, "kv_rank": 2, "rope_dim": 2, "head_dim": -1},
+            ValueError,
+            "head_dim must be 0 or more; got -1",
+        ),
     ],
 )
 def test_a_wrong_size_is_named(changes: dict, error: type[Exception], message: str) -> None:
@@ -362,9 +367,11 @@ def test_a_wrong_size_is_named(changes: dict, error: type[Exception], message: s
 )
 def test_a_missing_size_is_named(kind: str, name: str) -> None:
     sizes = {key: value for key, value in NEEDED[kind].items() if key != name}
-    with pytest.raises(TypeError, match=rf"^{name} must be an int; got None$"):
-        KVConfig(**sizes)
-    KVConfig(**NEEDED[kind])
+    other = NEEDED["full" if kind == "latent" else "latent"]
+    for more in ({}, {key: value for key, value in other.items() if key != name}):
+        with pytest.raises(ValueError, match=rf"^{name} must be 1 or more; got 0$"):
+            KVConfig(**more | sizes)
+        KVConfig(**more | NEEDED[kind])
 
 
 def test_one_layer_may_be_shared_of_two() -> None:

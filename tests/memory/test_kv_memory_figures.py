@@ -56,7 +56,7 @@ def test_bars_of_a_token_are_as_long_as_its_logarithm(language: str) -> None:
         part = math.log2(kib / figures.LEAST) / math.log2(figures.MOST / figures.LEAST)
         assert float(bar.attrib["width"]) == pytest.approx(figures.BAR * part, abs=0.05)
         heads = MODELS[name].config.num_kv_heads
-        kind = "latent" if heads is None else "fewer"
+        kind = "fewer" if heads else "latent"
         kind = "multi-head" if heads == MODELS[name].num_heads else kind
         assert bar.attrib["fill"] == figures.KINDS[kind]
     assert values == sorted(values, reverse=True)

@@ -64,7 +64,7 @@ def fitting(model: KVModel, card: int) -> int | None:
 def _layers(config: KVConfig, language: str) -> str:
     """Describe the layers: how many of each kind, and how many of them keep something."""
     latent, of = {"en": ("latent", "{} of {}"), "zh": ("层潜在", "{}/{}")}[language]
-    signs = {"full": "{}", "windowed": f"{{}} ({config.window or 0:,})", "latent": f"{{}} {latent}"}
+    signs = {"full": "{}", "windowed": f"{{}} ({config.window:,})", "latent": f"{{}} {latent}"}
     parts = []
     for kind, sign in signs.items():
         layers = getattr(config, f"{kind}_layers")
