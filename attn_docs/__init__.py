@@ -23,6 +23,7 @@ from attn_docs.foundations.scoring_functions import (
     ScoreAttention,
 )
 from attn_docs.heads.cross_attention import CrossAttention
+from attn_docs.heads.from_multi_head import to_grouped_query, to_multi_head
 from attn_docs.heads.grouped_query import (
     GroupedQueryAttention,
     grouped_query_attention_broadcast,
@@ -93,6 +94,8 @@ __all__ = [
     "split_heads",
     "to_additive",
     "to_boolean",
+    "to_grouped_query",
     "to_half_split",
     "to_interleaved",
+    "to_multi_head",
 ]

@@ -1,1 +1,144 @@
 """From multi-head attention to shared keys and values, and back."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from torch import Tensor
+
+from attn_docs._checks import check_divides, check_size
+from attn_docs.heads.grouped_query import GroupedQueryAttention
+from attn_docs.heads.multi_head import MultiHeadAttention
+
+METHODS = ("mean", "first", "random")
+
+Module = TypeVar("Module", bound=MultiHeadAttention)
+Change = Callable[[Tensor], Tensor]
+
+
+def to_grouped_query(
+    module: MultiHeadAttention, num_kv_heads: int, *, method: str = "mean"
+) -> GroupedQueryAttention:
+    r"""Return a module with fewer key and value heads, made from those of a trained one.
+
+    $$W'^K_j = \frac{1}{r} \sum_{i=jr}^{jr+r-1} W^K_i \qquad
+    W'^V_j = \frac{1}{r} \sum_{i=jr}^{jr+r-1} W^V_i \qquad r = h/g$$
+
+    Neighbouring heads form a group: those that query heads of one group read afterwards. Biases
+    are pooled likewise. Query and output projection are copied. The result is exact where the
+    heads of each group are equal; else it is a start for further training.
+
+    Args:
+        module: A `MultiHeadAttention`, or one that shares key heads already.
+        num_kv_heads: Number of key heads and of value heads g of the result; divides that of
+            `module`.
+        method: "mean" of the heads of a group, their "first", or "random" for new weights, which
+            PyTorch draws as for a new layer.
+
+    Returns:
+        A new module of the same dtype and device, in the same mode, with the same dropout,
+        `attend` and `rotary`. `module` is as before.
+
+    Raises:
+        TypeError: If an argument has the wrong type.
+        ValueError: If `num_kv_heads` is below 1 or no divisor, or `method` is none of the three.
+
+    Example:
+        ```python
+        from attn_docs import MultiHeadAttention, to_grouped_query
+
+        multi = MultiHeadAttention(embed_dim=24, num_heads=6)
+        grouped = to_grouped_query(multi, num_kv_heads=2)
+        print(multi.k_proj.out_features, grouped.k_proj.out_features)
+        #> 24 8
+        ```
+
+    Reference:
+        Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models from Multi-Head
+        Checkpoints", section 2.1, arXiv:2305.13245 (2023).
+    """
+    _check_module(module)
+    check_size("num_kv_heads", num_kv_heads)
+    check_divides("num_kv_heads", num_kv_heads, "the module's num_kv_heads", module.num_kv_heads)
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
+    new = GroupedQueryAttention(
+        module.q_proj.in_features, module.num_heads, num_kv_heads, **_options(module)
+    )
+
+    def pool(heads: Tensor) -> Tensor:
+        groups = heads.view(num_kv_heads, -1, *heads.shape[1:])  # g r d …
+        return groups.mean(1) if method == "mean" else groups[:, 0]  # g d …
+
+    return _fill(new, module, None if method == "random" else pool)
+
+
+def to_multi_head(module: MultiHeadAttention) -> MultiHeadAttention:
+    r"""Return multi-head attention with the same output: each shared head is repeated.
+
+    $$W'^K_i = W^K_{\lfloor i/r \rfloor} \qquad W'^V_i = W^V_{\lfloor i/r \rfloor} \qquad r = h/g$$
+
+    Exact always. The way back, `to_grouped_query`, finds the old weights again until the copies
+    have been trained: then they differ.
+
+    Args:
+        module: A `GroupedQueryAttention`, a `MultiQueryAttention` or a `MultiHeadAttention`.
+
+    Returns:
+        A new module of the same dtype and device, in the same mode, with the same dropout,
+        `attend` and `rotary`. `module` is as before.
+
+    Raises:
+        TypeError: If `module` is none of the three.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import GroupedQueryAttention, to_multi_head
+
+        grouped = GroupedQueryAttention(embed_dim=24, num_heads=6, num_kv_heads=2)
+        multi, x = to_multi_head(grouped), torch.randn(2, 5, 24)
+        print(torch.allclose(multi(x), grouped(x), atol=1e-6))
+        #> True
+        ```
+
+    Reference:
+        Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models from Multi-Head
+        Checkpoints", section 2.2, arXiv:2305.13245 (2023).
+    """
+    _check_module(module)
+    new = MultiHeadAttention(module.q_proj.in_features, module.num_heads, **_options(module))
+    times = module.num_heads // module.num_kv_heads
+    return _fill(new, module, lambda heads: heads.repeat_interleave(times, dim=0))  # h d …
+
+
+def _check_module(module: MultiHeadAttention) -> None:
+    if not isinstance(module, MultiHeadAttention):
+        raise TypeError(f"module must be a MultiHeadAttention; got {type(module).__name__}")
+
+
+def _options(module: MultiHeadAttention) -> dict[str, Any]:
+    return {
+        "kv_dim": module.k_proj.in_features,
+        "head_dim": module.head_dim,
+        "bias": module.q_proj.bias is not None,
+        "dropout": module.dropout,
+        "attend": module.attend,
+        "rotary": module.rotary,
+    }
+
+
+def _fill(new: Module, old: MultiHeadAttention, change: Change | None) -> Module:
+    """Give a new module the old one's weights, its key and value heads changed, or left new."""
+    new.to(old.out_proj.weight).train(old.training)
+    new.q_proj.load_state_dict(old.q_proj.state_dict())
+    new.out_proj.load_state_dict(old.out_proj.state_dict())
+    if change is None:
+        return new
+    for layer, old_layer in ((new.k_proj, old.k_proj), (new.v_proj, old.v_proj)):
+        state = {
+            name: change(rows.unflatten(0, (old.num_kv_heads, old.head_dim))).flatten(0, 1)
+            for name, rows in old_layer.state_dict().items()  # weight, and bias if any
+        }
+        layer.load_state_dict(state)
+    return new

@@ -1,0 +1,72 @@
+"""The figures on conversion show the rows that are pooled and the losses that were measured."""
+
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from attn_docs.figures.heads.from_multi_head import FIGURES, key_rows, place
+from attn_docs.tables.heads._conversion import METHODS, choices, losses
+
+SVG = "{http://www.w3.org/2000/svg}"
+languages = pytest.mark.parametrize("language", ["en", "zh"])
+
+
+def drawn(name: str, language: str) -> ET.Element:
+    return ET.fromstring(FIGURES[name](language))  # noqa: S314 - our own
+
+
+@languages
+def test_cells_are_the_rows_and_lines_join_the_heads_that_are_pooled(language: str) -> None:
+    root = drawn("pooling", language)
+    shades: dict[str, dict[tuple[int, int], float]] = {"before": {}, "after": {}}
+    for group in root.iter(f"{SVG}g"):
+        if "data-matrix" in group.attrib:
+            for cell in group.iter(f"{SVG}rect"):
+                row = 2 * int(group.attrib["data-head"]) + int(cell.attrib["data-row"])
+                where = row, int(cell.attrib["data-column"])
+                shades[group.attrib["data-matrix"]][where] = float(cell.attrib["fill-opacity"])
+    for name, rows in zip(("before", "after"), key_rows(), strict=True):
+        wanted = {(i, j): 0.9 * x for i, row in enumerate(rows) for j, x in enumerate(row)}
+        assert shades[name] == pytest.approx(wanted, abs=0.006)
+    lines = [e for e in root.iter() if "data-kv" in e.attrib]
+    joined = {int(e.attrib["data-head"]): int(e.attrib["data-kv"]) for e in lines}
+    assert joined == {0: 0, 1: 0, 2: 1, 3: 1}
+    before, after = shades.values()
+    for (row, column), shade in after.items():
+        head, inner = divmod(row, 2)
+        pair = [before[4 * head + 2 * k + inner, column] for k in range(2)]
+        assert shade == pytest.approx(sum(pair) / 2, abs=0.011)
+
+
+@languages
+def test_curves_go_through_the_losses(language: str) -> None:
+    parts = {
+        group.attrib["data-part"]: group
+        for group in drawn("curves", language).iter(f"{SVG}g")
+        if "data-part" in group.attrib
+    }
+    assert parts.keys() == {"before", *METHODS}
+    points = {}
+    for name, part in parts.items():
+        (path,) = part.iter(f"{SVG}path")
+        numbers = [float(word) for word in path.attrib["d"].split() if word not in "ML"]
+        points[name] = list(zip(numbers[::2], numbers[1::2], strict=True))
+    for method in METHODS:
+        assert len(points[method]) == len(losses(method, 2)) == 13
+        for (_, y), loss in zip(points[method], losses(method, 2), strict=True):
+            assert y == pytest.approx(24 + 200 * (3.0 - loss) / 2.2, abs=0.02)
+    wanted = 24 + 200 * (3.0 - losses("none", 4)[0]) / 2.2
+    assert points["before"][0][1] == pytest.approx(wanted, abs=0.02)
+
+
+@languages
+def test_dots_stand_at_the_losses_of_the_choices(language: str) -> None:
+    root = drawn("choice", language)
+    for group in root.iter(f"{SVG}g"):
+        if "data-way" in group.attrib:
+            found = sorted(float(e.attrib["x"]) + 4 for e in group.iter(f"{SVG}rect"))
+            wanted = sorted(map(place, choices()[group.attrib["data-way"]]))
+            assert found == pytest.approx(wanted, abs=0.01)
+    (line,) = (e for e in root.iter() if "data-before" in e.attrib)
+    x = float(line.attrib["d"].removeprefix("M").partition(",")[0])
+    assert x == pytest.approx(place(losses("none", 4)[0]), abs=0.01)
