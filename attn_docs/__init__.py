@@ -32,6 +32,12 @@ from attn_docs.heads.grouped_query import (
 from attn_docs.heads.latent import LatentCache, MultiHeadLatentAttention
 from attn_docs.heads.multi_head import MultiHeadAttention, merge_heads, split_heads
 from attn_docs.heads.multi_query import MultiQueryAttention
+from attn_docs.memory.decode_cost import (
+    DecodeCost,
+    decode_cost,
+    latent_decode_cost,
+    projection_cost,
+)
 from attn_docs.memory.kv_cache import KVCache, sliding_window_mask
 from attn_docs.memory.kv_memory import (
     KVConfig,
@@ -57,6 +63,7 @@ __all__ = [
     "AdditiveAttention",
     "BilinearAttention",
     "CrossAttention",
+    "DecodeCost",
     "DotProductAttention",
     "FusedSelfAttention",
     "GaussianAttention",
@@ -78,6 +85,7 @@ __all__ = [
     "attention_by_hand",
     "attention_weights",
     "causal_mask",
+    "decode_cost",
     "encode_step_by_step",
     "grouped_query_attention_broadcast",
     "grouped_query_attention_repeat",
@@ -85,10 +93,12 @@ __all__ = [
     "kv_cache_bytes",
     "load_models",
     "longest_context",
+    "latent_decode_cost",
     "masked_softmax",
     "merge_heads",
     "nadaraya_watson",
     "padding_mask",
+    "projection_cost",
     "scaled_dot_product_attention",
     "sliding_window_mask",
     "split_heads",

@@ -1,0 +1,19 @@
+heads, length, head_dim, bytes_each = 4, 3, 2, 2  # "the cat sleeps" is in the cache
+
+for kv_heads in (4, 2, 1):
+    multiply_adds = 0
+    read = set()  # each number of the cache once
+    for head in range(heads):
+        shared = head // (heads // kv_heads)
+        for word in range(length):
+            for i in range(head_dim):
+                multiply_adds += 1  # score: query · key
+                read.add(("key", shared, word, i))
+            for i in range(head_dim):
+                multiply_adds += 1  # output: weight · value
+                read.add(("value", shared, word, i))
+    flops, size = 2 * multiply_adds, bytes_each * len(read)
+    print(f"{kv_heads} key heads: {flops} FLOP, {size} bytes, {flops / size:.0f} per byte")
+#> 4 key heads: 96 FLOP, 96 bytes, 1 per byte
+#> 2 key heads: 96 FLOP, 48 bytes, 2 per byte
+#> 1 key heads: 96 FLOP, 24 bytes, 4 per byte
