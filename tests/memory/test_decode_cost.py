@@ -1,0 +1,379 @@
+"""FLOP and bytes of a step against counting one by one, PyTorch's counter and real caches."""
+
+import importlib.util
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
+
+from attn_docs import (
+    DecodeCost,
+    GroupedQueryAttention,
+    KVCache,
+    LatentCache,
+    MultiHeadAttention,
+    MultiHeadLatentAttention,
+    decode_cost,
+    grouped_query_attention_broadcast,
+    grouped_query_attention_repeat,
+    latent_decode_cost,
+    projection_cost,
+)
+from attn_docs.benchmarks.memory import decode_cost as bench
+from attn_docs.tables.memory import decode_cost as tables
+from docs._tools.blocks import ROOT
+
+proof = settings(derandomize=True, deadline=None, max_examples=15)
+sizes = st.integers(1, 4)
+
+
+# --- counting --------------------------------------------------------------------------------
+
+
+def counted(
+    length: int, heads: int, kv_heads: int, head_dim: int, batch: int, new: int
+) -> tuple[int, int]:
+    """Count multiply-adds and the numbers read, one by one."""
+    multiply_adds, read = 0, set()
+    for b in range(batch):
+        for _ in range(new):
+            for head in range(heads):
+                shared = head // (heads // kv_heads)
+                for word in range(length):
+                    for i in range(head_dim):
+                        multiply_adds += 2
+                        read |= {(kind, b, shared, word, i) for kind in ("key", "value")}
+    return multiply_adds, len(read)
+
+
+@proof
+@given(data=st.data(), g=sizes, r=sizes, d=sizes, b=st.integers(1, 2), each=st.sampled_from([1, 2]))
+def test_a_step_is_what_counting_one_by_one_finds(
+    data: st.DataObject, g: int, r: int, d: int, b: int, each: int
+) -> None:
+    length = data.draw(st.integers(1, 5))
+    new = data.draw(st.integers(1, length))
+    multiply_adds, numbers = counted(length, g * r, g, d, b, new)
+    cost = decode_cost(
+        length, num_heads=g * r, num_kv_heads=g, head_dim=d, batch=b, new=new, bytes_per_number=each
+    )
+    assert cost == (2 * multiply_adds, each * numbers)
+    assert cost.intensity == pytest.approx(2 * new * r / each)
+
+
+@proof
+@given(g=sizes, r=sizes, d=st.integers(2, 4), b=sizes, seen=st.integers(1, 5), new=sizes)
+def test_a_step_is_what_pytorch_counts_and_the_cache_holds(
+    g: int, r: int, d: int, b: int, seen: int, new: int
+) -> None:
+    attend = grouped_query_attention_broadcast
+    module = GroupedQueryAttention(8, g * r, g, head_dim=d, attend=attend)
+    cache = KVCache(b, g, d, seen + new)
+    options = {"num_heads": g * r, "num_kv_heads": g, "head_dim": d}
+    options |= {"batch": b, "new": new, "bytes_per_number": 4}
+    with torch.no_grad():
+        module(torch.randn(b, seen, 8), cache=cache)
+        with FlopCounterMode(display=False) as counter:
+            module(torch.randn(b, new, 8), cache=cache)
+    attention = decode_cost(seen + new, **options)
+    projections = projection_cost(8, **options)
+    assert attention.plus(projections).flops == counter.get_total_flops()
+    assert attention.bytes == cache.nbytes
+    assert projections.bytes == sum(layer.weight.nbytes for layer in module.children())
+
+
+@proof
+@given(
+    h=sizes,
+    c=st.integers(2, 4),
+    r=st.sampled_from([2, 4]),
+    b=sizes,
+    seen=st.integers(1, 5),
+    new=sizes,
+)
+def test_a_latent_step_is_what_pytorch_counts_and_the_cache_holds(
+    h: int, c: int, r: int, b: int, seen: int, new: int
+) -> None:
+    scored = 0
+
+    def attend(query: Tensor, key: Tensor, value: Tensor, *args: object, **options: object):
+        nonlocal scored  # the values as they are used: the latent part of an entry
+        with FlopCounterMode(display=False) as counter:
+            found = grouped_query_attention_broadcast(query, key, value[..., :c], *args, **options)
+        scored = counter.get_total_flops()
+        return found
+
+    module = MultiHeadLatentAttention(
+        8, h, kv_rank=c, head_dim=3, rope_dim=r, value_dim=5, attend=attend
+    )
+    cache = LatentCache(b, c, r, seen + new)
+    with torch.no_grad():
+        module(torch.randn(b, seen, 8), cache=cache, absorb=True)
+        module(torch.randn(b, new, 8), cache=cache)
+    cost = latent_decode_cost(
+        seen + new, num_heads=h, kv_rank=c, rope_dim=r, batch=b, new=new, bytes_per_number=4
+    )
+    assert cost == (scored, cache.nbytes)
+
+
+def test_the_intensities_of_known_models() -> None:
+    for heads, kv_heads, wanted in ((32, 32, 1), (32, 8, 4), (64, 8, 8), (71, 1, 71)):
+        cost = decode_cost(1000, num_heads=heads, num_kv_heads=kv_heads, head_dim=64)
+        assert cost.intensity == wanted
+    latent = latent_decode_cost(1000, num_heads=128, kv_rank=512, rope_dim=64)
+    assert latent.intensity == pytest.approx(128 * (2 * 512 + 64) / (512 + 64))
+    assert latent.bytes == 1000 * 1152
+
+
+def test_defaults_are_one_new_word_of_one_text_in_sixteen_bits() -> None:
+    options = {"num_heads": 6, "num_kv_heads": 2, "head_dim": 5}
+    default = {"batch": 1, "new": 1, "bytes_per_number": 2}
+    latent = {"num_heads": 6, "kv_rank": 7, "rope_dim": 4}
+    assert decode_cost(9, **options) == decode_cost(9, **options, **default) == (1080, 360)
+    assert projection_cost(11, **options) == projection_cost(11, **options, **default)
+    assert projection_cost(11, **options) == (2 * 880, 2 * 880)
+    assert latent_decode_cost(9, **latent) == latent_decode_cost(9, **latent, **default)
+    assert latent_decode_cost(9, **latent) == (2 * 6 * 9 * 18, 9 * 11 * 2)
+
+
+def test_a_batch_shares_weights_and_no_cache() -> None:
+    options = {"num_heads": 6, "num_kv_heads": 2, "head_dim": 5}
+    for batch in (1, 3, 8):
+        assert decode_cost(9, **options, batch=batch).intensity == 3
+        assert projection_cost(11, **options, batch=batch).intensity == batch
+        latent = latent_decode_cost(9, num_heads=6, kv_rank=7, rope_dim=4, batch=batch)
+        assert latent.intensity == pytest.approx(6 * 18 / 11)
+
+
+def test_a_shorter_number_is_read_faster() -> None:
+    options = {"num_heads": 6, "num_kv_heads": 2, "head_dim": 5}
+    assert decode_cost(9, **options, bytes_per_number=0.5) == (1080, 90)
+    assert projection_cost(11, **options, bytes_per_number=0.5) == (1760, 440)
+
+
+def test_the_crossover_is_twice_embed_dim() -> None:
+    options = {"num_heads": 6, "num_kv_heads": 6, "head_dim": 4}
+    weights, cache = projection_cost(24, **options), decode_cost(48, **options)
+    assert cache == weights
+
+
+def test_the_slower_of_computing_and_reading_decides() -> None:
+    cost = DecodeCost(flops=96, bytes=24)
+    assert cost.intensity == 4
+    assert cost.seconds(flops_per_second=8, bytes_per_second=1) == 24
+    assert cost.seconds(flops_per_second=2, bytes_per_second=1) == 48
+    assert cost.plus(DecodeCost(4, 1)) == DecodeCost(100, 25)
+
+
+@pytest.mark.parametrize(
+    ("call", "change", "kind", "message"),
+    [
+        ("decode", {"length": 0, "new": 1}, ValueError, "length must be 1 or more; got 0"),
+        ("decode", {"length": 2.0}, TypeError, "length must be an int; got 2.0"),
+        ("decode", {"num_heads": 0}, ValueError, "num_heads must be 1 or more; got 0"),
+        ("decode", {"num_kv_heads": 0}, ValueError, "num_kv_heads must be 1 or more; got 0"),
+        (
+            "decode",
+            {"num_kv_heads": 4},
+            ValueError,
+            "num_kv_heads must divide num_heads = 6; got 4",
+        ),
+        ("decode", {"head_dim": 0}, ValueError, "head_dim must be 1 or more; got 0"),
+        ("decode", {"batch": 0}, ValueError, "batch must be 1 or more; got 0"),
+        ("decode", {"new": 0}, ValueError, "new must be 1 or more; got 0"),
+        ("decode", {"new": 10}, ValueError, "new must be at most length = 9; got 10"),
+        ("decode", {"bytes_per_number": 0}, ValueError, "bytes_per_number must be above 0; got 0"),
+        (
+            "decode",
+            {"bytes_per_number": "2"},
+            TypeError,
+            "bytes_per_number must be an int or a float; got '2'",
+        ),
+        ("latent", {"num_heads": 0}, ValueError, "num_heads must be 1 or more; got 0"),
+        ("latent", {"kv_rank": 0}, ValueError, "kv_rank must be 1 or more; got 0"),
+        ("latent", {"rope_dim": 0}, ValueError, "rope_dim must be 1 or more; got 0"),
+        ("latent", {"length": True}, TypeError, "length must be an int; got True"),
+        ("latent", {"batch": 0}, ValueError, "batch must be 1 or more; got 0"),
+        ("latent", {"new": 10}, ValueError, "new must be at most length = 9; got 10"),
+        (
+            "latent",
+            {"bytes_per_number": -1},
+            ValueError,
+            "bytes_per_number must be above 0; got -1",
+        ),
+        ("projection", {"embed_dim": 0}, ValueError, "embed_dim must be 1 or more; got 0"),
+        ("projection", {"num_heads": 0}, ValueError, "num_heads must be 1 or more; got 0"),
+        ("projection", {"num_kv_heads": 0}, ValueError, "num_kv_heads must be 1 or more; got 0"),
+        (
+            "projection",
+            {"num_kv_heads": 4},
+            ValueError,
+            "num_kv_heads must divide num_heads = 6; got 4",
+        ),
+        ("projection", {"head_dim": 0}, ValueError, "head_dim must be 1 or more; got 0"),
+        ("projection", {"batch": 0}, ValueError, "batch must be 1 or more; got 0"),
+        ("projection", {"new": 0}, ValueError, "new must be 1 or more; got 0"),
+        (
+            "projection",
+            {"bytes_per_number": 0},
+            ValueError,
+            "bytes_per_number must be above 0; got 0",
+        ),
+        ("seconds", {"flops_per_second": 0}, ValueError, "flops_per_second must be above 0; got 0"),
+        (
+            "seconds",
+            {"bytes_per_second": None},
+            TypeError,
+            "bytes_per_second must be an int or a float; got None",
+        ),
+    ],
+)
+def test_bad_arguments_are_refused(call: str, change: dict, kind: type, message: str) -> None:
+    heads = {"num_heads": 6, "num_kv_heads": 2, "head_dim": 5}
+    rates = {"flops_per_second": 1, "bytes_per_second": 1}
+    function, good = {
+        "decode": (decode_cost, {"length": 9} | heads),
+        "latent": (latent_decode_cost, {"length": 9, "num_heads": 6, "kv_rank": 7, "rope_dim": 4}),
+        "projection": (projection_cost, {"embed_dim": 11} | heads),
+        "seconds": (DecodeCost(1, 1).seconds, rates),
+    }[call]
+    with pytest.raises(kind) as caught:
+        function(**(good | change))
+    assert str(caught.value) == message
+
+
+# --- exhibits --------------------------------------------------------------------------------
+
+EXHIBITS = ROOT / "attn_docs" / "exhibits" / "memory"
+MENDED = {
+    "decode_repeats_keys": ("x.repeat_interleave(group, dim=1)", "x"),
+    "decode_recomputes": (
+        "attend(given, is_causal=True)",
+        "attend(words[:, [t]], is_causal=True, cache=cache)",
+    ),
+    "decode_one_flop": ("2 * num_heads", "4 * num_heads"),
+    "decode_shared_cache": ("2 * num_kv_heads", "2 * batch * num_kv_heads"),
+}
+
+
+def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
+    """Import an exhibit, or its copy with the wrong line mended."""
+    source = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
+    wrong, right = MENDED[name]
+    (marked,) = (line for line in source.splitlines() if "# wrong: " in line)
+    assert wrong in marked.partition("#")[0]
+    path = tmp_path / f"{name}.py"
+    mend = marked.replace(wrong, right, 1)
+    path.write_text(source.replace(marked, mend) if mended else source, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Made(TorchDispatchMode):
+    """Collect the number of elements of every tensor that an operation makes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: set[int] = set()
+
+    def __torch_dispatch__(
+        self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None
+    ) -> object:
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, Tensor):
+            self.sizes.add(result.numel())
+        return result
+
+
+def test_decode_repeats_keys_has_the_numbers_and_moves_more(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    query = torch.randn(2, 6, 1, 11, dtype=torch.float64)
+    key, value = torch.randn(2, 2, 3, 7, 11, dtype=torch.float64).unbind()
+    wanted = grouped_query_attention_repeat(query, key, value)
+    for mended in (False, True):
+        with Made() as made:
+            found = load("decode_repeats_keys", tmp_path, mended=mended).step(query, key, value)
+        assert (found - wanted).abs().max() <= 1e-12
+        assert (2 * 6 * 7 * 11 in made.sizes) != mended  # the repeated keys
+
+
+def test_decode_recomputes_has_the_numbers_and_computes_more(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    module, words = MultiHeadAttention(24, 6).double(), torch.randn(2, 5, 24).double()
+    wanted = module(words, is_causal=True)
+    flops = []
+    for mended in (False, True):
+        cache = KVCache(2, 6, 4, 5, dtype=torch.float64)
+        decode = load("decode_recomputes", tmp_path, mended=mended).decode
+        with torch.no_grad(), FlopCounterMode(display=False) as counter:
+            found = decode(module, words, cache)
+        assert (found - wanted).abs().max() <= 1e-12
+        flops.append(counter.get_total_flops())
+    projections = projection_cost(24, num_heads=6, num_kv_heads=6, head_dim=4, batch=2)
+    assert flops[0] - flops[1] >= (1 + 2 + 3 + 4) * projections.flops
+
+
+def test_decode_one_flop_is_half(tmp_path: Path) -> None:
+    right = decode_cost(9, num_heads=6, num_kv_heads=2, head_dim=5).intensity
+    wrong, mended = (
+        load("decode_one_flop", tmp_path, mended=m).intensity(6, 2, 2) for m in (False, True)
+    )
+    assert (wrong, mended) == (right / 2, right)
+
+
+def test_decode_shared_cache_grows_with_the_batch(tmp_path: Path) -> None:
+    right = decode_cost(9, num_heads=6, num_kv_heads=2, head_dim=5, batch=7).intensity
+    wrong, mended = (
+        load("decode_shared_cache", tmp_path, mended=m).intensity(7, 9, 6, 2, 5, 2)
+        for m in (False, True)
+    )
+    assert (wrong, mended) == (7 * right, right)
+
+
+# --- tables and measurement ------------------------------------------------------------------
+
+
+def test_the_table_shows_the_models() -> None:
+    for language in ("en", "zh"):
+        rows = [line for line in tables.variants(language).splitlines() if line.startswith("| ")]
+        assert len(rows) == 2 + len(tables.MODELS)
+    assert [round(tables.cost(name).intensity) for name in tables.MODELS] == [1, 4, 8, 71, 242]
+    assert round(tables.ridge()) == 295
+    assert tables.busy("DeepSeek-V3") == pytest.approx(241.8 / 295.3, rel=1e-3)
+    assert tables.numbers()["together"] == "20,480"
+
+
+@pytest.mark.parametrize("name", bench.NAMES["en"])
+def test_what_is_measured_is_a_step_that_reads_the_counted_bytes(name: str) -> None:
+    with torch.no_grad():
+        call = bench.step(name, 9)
+        cache = call.__closure__[0].cell_contents
+        assert call().shape == call().shape == (1, 1, bench.EMBED_DIM)
+    assert cache.length == 9
+    assert cache.nbytes == bench.cost(name, 9).bytes
+
+
+def test_the_stored_tables_hold_the_same_numbers_and_say_what_the_page_says() -> None:
+    folder = ROOT / "docs/_generated/benchmarks/memory/decode_cost"
+    for table in ("machine", "steps"):
+        texts = [(folder / f"{table}{end}.md").read_text(encoding="utf-8") for end in ("", ".zh")]
+        found = [re.findall(r"\d+\.\d+(?=×| ms| G)", text) for text in texts]
+        assert found[0] == found[1]
+        assert found[0]
+    steps = texts[0].splitlines()[2 : 2 + len(bench.NAMES["en"])]
+    times = [float(line.split("|")[6].strip(" ×")) for line in steps]
+    longest = dict(zip(bench.NAMES["en"], times, strict=True))
+    assert max(longest["grouped-query"], longest["multi-query"], longest["latent"]) < 0.8
+    assert longest["multi-query"] < longest["grouped-query"]
+    assert longest["repeat"] > 1.5
+    assert longest["torch"] > longest["grouped-query"]

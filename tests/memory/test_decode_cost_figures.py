@@ -1,0 +1,49 @@
+"""The figures on the cost of decoding stand where the counts and the stored table say."""
+
+import math
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from attn_docs.figures.memory.decode_cost import FIGURES, attainable, stored
+from attn_docs.tables.memory.decode_cost import MODELS, cost, ridge
+
+SVG = "{http://www.w3.org/2000/svg}"
+languages = pytest.mark.parametrize("language", ["en", "zh"])
+
+
+def parts(name: str, language: str, attribute: str) -> dict[str, ET.Element]:
+    root = ET.fromstring(FIGURES[name](language))  # noqa: S314 - our own
+    return {g.attrib[attribute]: g for g in root.iter(f"{SVG}g") if attribute in g.attrib}
+
+
+def where(intensity: float) -> tuple[float, float]:
+    """Return the place of a point on the roof: 306 units for 0.5 to 2,000, 210 for 1 to 2,500."""
+    x = 34 + 306 * math.log(intensity / 0.5) / math.log(2000 / 0.5)
+    return x, 24 + 210 * (1 - math.log(attainable(intensity)) / math.log(2500))
+
+
+@languages
+def test_models_stand_on_the_roof_at_their_intensity(language: str) -> None:
+    found = parts("roofline", language, "data-part")
+    assert found.keys() == {"roof", *(name.replace(" ", "-") for name in MODELS)}
+    for name in MODELS:
+        (square,) = found[name.replace(" ", "-")].iter(f"{SVG}path")
+        place = square.attrib["transform"].removeprefix("translate(").rstrip(")").split(",")
+        assert tuple(map(float, place)) == pytest.approx(where(cost(name).intensity), abs=0.02)
+    (roof,) = found["roof"].iter(f"{SVG}path")
+    numbers = [float(word) for word in roof.attrib["d"].split() if word not in "ML"]
+    corners = [c for x in (0.5, ridge(), 2000) for c in where(x)]
+    assert numbers == pytest.approx(corners, abs=0.02)
+
+
+@languages
+def test_bars_are_as_long_as_the_stored_numbers(language: str) -> None:
+    found, values = parts("measured", language, "data-attention"), stored()
+    assert found.keys() == values.keys()
+    full = max(1.0, *(time for _, time in values.values()))
+    for name, pair in values.items():
+        bars = {e.attrib["data-bar"]: e for e in found[name].iter() if "data-bar" in e.attrib}
+        for kind, value in zip(("bytes", "time"), pair, strict=True):
+            width = float(bars[kind].attrib["width"])
+            assert width == pytest.approx(270 * value / full, abs=0.01)
