@@ -13,7 +13,7 @@ for kv_heads in (4, 2, 1):
                 multiply_adds += 1  # output: weight · value
                 read.add(("value", shared, word, i))
     flops, size = 2 * multiply_adds, bytes_each * len(read)
-    print(f"{kv_heads} key heads: {flops} FLOP, {size} bytes, {flops / size:.0f} per byte")
-#> 4 key heads: 96 FLOP, 96 bytes, 1 per byte
-#> 2 key heads: 96 FLOP, 48 bytes, 2 per byte
-#> 1 key heads: 96 FLOP, 24 bytes, 4 per byte
+    print(f"key heads: {kv_heads}, FLOP: {flops}, bytes: {size},", flops / size)
+#> key heads: 4, FLOP: 96, bytes: 96, 1.0
+#> key heads: 2, FLOP: 96, bytes: 48, 2.0
+#> key heads: 1, FLOP: 96, bytes: 24, 4.0
