@@ -115,7 +115,7 @@ _MEASURED = {
             "Two bars for each attention, over those of multi-head attention, with 32,768 words "
             "in the cache: bytes of the cache, and measured time. {rows}."
         ),
-        "row": "{name}: {size:.3f} and {time:.3f}",
+        "row": "{name}: {size:.2f} and {time:.2f}",
         "comma": "; ",
         "bytes": "bytes",
         "time": "time",
@@ -126,7 +126,7 @@ _MEASURED = {
             "每种注意力两根条，都是与多头注意力的比值，缓存里有 32,768 个词："
             "缓存的字节数，以及实测的时间。{rows}。"
         ),
-        "row": "{name}：{size:.3f} 和 {time:.3f}",
+        "row": "{name}：{size:.2f} 和 {time:.2f}",
         "comma": "；",
         "bytes": "字节数",
         "time": "时间",
@@ -151,7 +151,7 @@ def measured(language: str) -> str:
             y, width = top + 18 + 14 * row, 270 * value / full
             kind = ("bytes", "time")[row]
             group.append(drawsvg.Rectangle(0, y, width, 12, fill=colour, data_bar=kind))
-            write(group, f"{value:.3f}×", width + 6, y + 6, 12, text_anchor="start")
+            write(group, f"{value:.2f}×", width + 6, y + 6, 12, text_anchor="start")
         drawing.append(group)
     rows = text["comma"].join(
         text["row"].format(name=NAMES[language][name], size=pair[0], time=pair[1])
