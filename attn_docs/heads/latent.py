@@ -249,7 +249,7 @@ class MultiHeadLatentAttention(nn.Module):
             positions: Integers, 0 or more; (n,) or (batch, n); if None, from 0 or from the
                 cache's length on.
             absorb: Which form computes: True for the absorbed one, False for the naive one; if
-                None, the absorbed one when the cache holds earlier positions.
+                None, the one that multiplies less: absorbed for few queries after a long cache.
 
         Returns:
             (batch, n, embed_dim); with `need_weights` also the weights of each head, before
@@ -263,7 +263,7 @@ class MultiHeadLatentAttention(nn.Module):
         batch, n, m = x.size(0), x.size(1), seen + x.size(1)
         mask = head_mask(attn_mask, (batch, self.num_heads, n, m), x)
         if absorb is None:
-            absorb = seen > 0
+            absorb = self._absorbed_multiplies_less(n, m)
         if positions is None:
             positions = torch.arange(seen, m, device=x.device)
 
@@ -278,23 +278,24 @@ class MultiHeadLatentAttention(nn.Module):
         if is_causal and (seen or mask is not None):
             allowed = causal_mask(n, m, offset=seen, device=x.device)
             mask, is_causal = and_mask(mask, allowed), False
-        if absorb:
+        # fused kernels want keys and values of one size: values are wider, and cut once mixed
+        if absorb:  # every head attends to the entries: multi-query attention
             query = torch.einsum("bhnd,hdc->bhnc", query, self._up()[0])  # b h n kv_rank
-            # an entry is key and value in one: beside its latent part, a value is not used
             key = value = entries
             options = {"scale": (self.head_dim + self.rope_dim) ** -0.5, "enable_gqa": True}
-        else:
+        else:  # every head gets keys and values of its own: multi-head attention
             latent, key_rope = _cut(entries, self.kv_rank)
             unpacked = split_heads(self.kv_b_proj(latent.squeeze(1)), self.num_heads)
             key, value = _cut(unpacked, self.head_dim)  # b h m head_dim, b h m value_dim
             key = torch.cat((key, key_rope.expand(-1, self.num_heads, -1, -1)), dim=-1)
+            value = F.pad(value, (0, max(0, key.size(-1) - self.value_dim)))
             options = {}
         query = torch.cat((query, query_rope), dim=-1)
         dropout_p = self.dropout if self.training else 0.0
         heads = self.attend(query, key, value, mask, dropout_p, is_causal, **options)
         if absorb:
             heads = torch.einsum("bhnc,hec->bhne", heads[..., : self.kv_rank], self._up()[1])
-        output: Tensor = self.out_proj(merge_heads(heads))  # b n embed_dim
+        output: Tensor = self.out_proj(merge_heads(heads[..., : self.value_dim]))  # b n embed_dim
         if not need_weights:
             return output
         # the weighted mean of the rows of the identity is the weights themselves
@@ -313,6 +314,13 @@ class MultiHeadLatentAttention(nn.Module):
         size = self.head_dim + self.value_dim
         weight = self.kv_b_proj.weight.view(self.num_heads, size, self.kv_rank)
         return weight[:, : self.head_dim], weight[:, self.head_dim :]
+
+    def _absorbed_multiplies_less(self, n: int, m: int) -> bool:
+        """Count the multiplications of a head, both forms, for n queries and m positions."""
+        up = self.kv_rank * (self.head_dim + self.value_dim)  # of kv_b_proj, for one vector
+        naive = m * up + n * m * (self.head_dim + self.rope_dim + self.value_dim)
+        absorbed = n * up + n * m * (self.kv_rank + self.rope_dim + self.kv_rank)
+        return absorbed < naive
 
     def _check(
         self,
