@@ -1,4 +1,4 @@
-"""Bug: every position counts as 0: nothing is turned, and the order of the words is lost."""
+"""Bug: every position counts as 0, so nothing is turned and the order is lost."""
 
 import torch
 

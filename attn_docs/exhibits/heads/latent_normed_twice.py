@@ -1,4 +1,4 @@
-"""Bug: the latent vector is normalised when it is kept, and again whenever it is read."""
+"""Bug: the latent vector is normalised when it is kept, and again when it is read."""
 
 from attn_docs.exhibits.heads._latent import finish, join, parts, turn, unpack
 

@@ -9,7 +9,8 @@ attend = MultiHeadLatentAttention(24, h, **sizes).double()
 
 
 def turn(x):  # (batch, length, heads, r): neighbours are one complex number
-    angles = torch.arange(x.size(1))[:, None] / 10000 ** (torch.arange(0, r, 2).double() / r)
+    slow = 10000 ** (torch.arange(0, r, 2).double() / r)
+    angles = torch.arange(x.size(1))[:, None] / slow
     numbers = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
     turned = numbers * torch.polar(torch.ones_like(angles), angles)[:, None]
     return torch.view_as_real(turned).flatten(-2)
@@ -21,7 +22,8 @@ def by_einsum(x):
     latent = attend.kv_a_norm(latent)
     up_key, up_value = attend.kv_b_proj.weight.unflatten(0, (h, d + e)).split((d, e), 1)
     scores = torch.einsum("nthd,hdc,nsc->nhts", q_nope, up_key, latent)
-    scores += torch.einsum("nthr,nsr->nhts", turn(q_rope), turn(k_rope[:, :, None])[:, :, 0])
+    k_rope = turn(k_rope[:, :, None])[:, :, 0]  # one for all heads
+    scores += torch.einsum("nthr,nsr->nhts", turn(q_rope), k_rope)
     weights = (scores * (d + r) ** -0.5).softmax(-1)
     heads = torch.einsum("nhts,nsc,hec->nthe", weights, latent, up_value)
     return attend.out_proj(heads.flatten(2))

@@ -11,8 +11,10 @@ print("kept:", latent.tolist())
 for head in range(2):
     keys = latent @ up_key[head].T
     absorbed = up_key[head].T @ query[head]
-    print(f"head {head + 1}: keys {keys.tolist()}, scores {(keys @ query[head]).tolist()}")
-    print(f"  absorbed query {absorbed.tolist()}, scores {(latent @ absorbed).tolist()}")
+    print(f"head {head + 1}: keys {keys.tolist()},", end=" ")
+    print(f"scores {(keys @ query[head]).tolist()}")
+    print(f"  absorbed query {absorbed.tolist()},", end=" ")
+    print(f"scores {(latent @ absorbed).tolist()}")
 #> head 1: keys [[1, 1], [1, 3], [3, 4]], scores [2, 4, 7]
 #>   absorbed query [2, 1], scores [2, 4, 7]
 #> head 2: keys [[0, 2], [2, 0], [1, 5]], scores [0, 4, 2]

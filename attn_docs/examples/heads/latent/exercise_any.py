@@ -15,7 +15,8 @@ with torch.no_grad():
         layer.weight.view(h, d, h * d)
         for layer in (theirs.q_proj, theirs.k_proj, theirs.v_proj)
     )
-    ours.kv_a_proj.weight[:-2] = torch.cat((k, v), dim=1).flatten(0, 1)  # kept: all of it
+    # kept: all keys and values
+    ours.kv_a_proj.weight[:-2] = torch.cat((k, v), dim=1).flatten(0, 1)
     ours.kv_b_proj.weight.copy_(torch.eye(h * 2 * d))  # and nothing to unpack
     ours.q_proj.weight.zero_()  # the rotary part of queries: not used
     rows = ours.q_proj.weight.view(h, d + 2, h * d)
