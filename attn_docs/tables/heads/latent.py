@@ -138,7 +138,7 @@ def cost(language: str) -> str:
         f"{V3.num_heads} query heads, {V3.head_dim} numbers a head, bfloat16. FLOPs: keys, values, "
         f"scores and mixing for one new word after {LENGTH - 1:,} kept ones; a multiplication and "
         "an addition are two. The naive form unpacks the kept vectors anew for each word. One M is "
-        "a million, one G $10^9$, one KiB $2^{10}$ bytes. Parameters and kept numbers were "
+        "a million, one G $10^9$, one B a byte. Parameters and kept numbers were "
         "counted on the modules as well: the same.",
         "zh": f"按 DeepSeek-V3 的尺寸算一层：向量 {V3.embed_dim:,} 维，{V3.num_heads} 个查询头，"
         f"每个头 {V3.head_dim} 维，bfloat16。FLOPs：已经保存了 {LENGTH - 1:,} 个词，"
