@@ -165,11 +165,11 @@ class KVCache:
                 raise ValueError(f"{name} must have shape {wanted}; got {tuple(new.shape)}")
         n, slots, start = key.size(2), self.key.size(2), self.length
         self._check_room(n)
-        key, value = key.detach(), value.detach()
-        self.length = end = start + n
+        key, value, end = key.detach(), value.detach(), start + n
         if end <= slots or n == 1:
             places = slice(start, end) if end <= slots else slice(start % slots, start % slots + 1)
             self.key[:, :, places], self.value[:, :, places] = key, value
+            self.length = end
             return self.key[:, :, :end], self.value[:, :, :end]
         # the new ones would overwrite keys that the first of their queries still sees
         kept = torch.arange(max(0, start - slots + 1), start, device=key.device) % slots
@@ -177,11 +177,12 @@ class KVCache:
         key = torch.cat((self.key[:, :, kept], key), dim=2)
         value = torch.cat((self.value[:, :, kept], value), dim=2)
         self.key[:, :, last], self.value[:, :, last] = key[:, :, -slots:], value[:, :, -slots:]
+        self.length = end
         return key, value
 
     def _check_room(self, new: int) -> None:
-        rolls = self.window is not None and self.window <= self.capacity
-        if not rolls:
+        check_size("the number of new positions", new)
+        if self.window is None or self.window > self.capacity:  # else a ring, which never fills
             check_room(self.length, new, self.capacity)
 
 
