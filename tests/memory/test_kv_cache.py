@@ -1029,20 +1029,26 @@ def test_padding_seen(tmp_path: Path) -> None:
         assert (error(found[1, 3:], wanted[1, 3:]) <= 1e-12) == mended
 
 
-@pytest.mark.parametrize("name", STEPPED[:2])
-def test_the_checks_name_the_cause(name: str, tmp_path: Path) -> None:
-    exhibit = load(name, tmp_path, mended=False)
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [("causal_with_cache", "aligned with the first key"), ("position_zero", "counted from 0")],
+)
+def test_the_checks_name_the_cause(name: str, cause: str, tmp_path: Path) -> None:
+    exhibit, rotary = load(name, tmp_path, mended=False), name in TURNED
 
-    def step(module: nn.Module, x: Tensor, cache: object) -> tuple[Tensor, object]:
+    def step(module: MultiHeadAttention, x: Tensor, cache: object) -> tuple[Tensor, object]:
         query = split_heads(module.q_proj(x), H)
         kept = [split_heads(p(x), 3) for p in (module.k_proj, module.v_proj)]
-        heads, cache = exhibit.step(query, *kept, cache)
+        options = (module.rotary,) if rotary else ()
+        heads, cache = exhibit.step(query, *kept, cache, *options)
         return module.out_proj(merge_heads(heads)), cache
 
-    report = check_module(make("grouped"), embed_dim=E, num_heads=H, adapter=Adapter(step=step))
+    options = {"embed_dim": E, "num_heads": H, "positions": rotary}
+    adapter = Adapter(step=step, context=None)
+    report = check_module(make("grouped", rotary=rotary), **options, adapter=adapter)
     (failure,) = report.failures
     assert failure.property == "cache"
-    assert "aligned with the first key" in failure.cause or "overwritten" in failure.cause
+    assert cause in failure.cause
 
 
 # --- tables and measurement ------------------------------------------------------------------
