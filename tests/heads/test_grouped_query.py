@@ -21,6 +21,7 @@ from attn_docs import (
     GroupedQueryAttention,
     MultiHeadAttention,
     MultiQueryAttention,
+    RotaryEmbedding,
     causal_mask,
     grouped_query_attention_broadcast,
     grouped_query_attention_repeat,
@@ -302,6 +303,16 @@ def test_the_projections_have_the_sizes_of_the_heads() -> None:
         "out_proj.weight": (24, 30),
     }
     assert (module.num_heads, module.num_kv_heads, module.head_dim) == (6, 2, 5)
+
+
+def test_rotary_positions_are_passed_on() -> None:
+    torch.manual_seed(0)
+    turned = GroupedQueryAttention(24, 6, 3, rotary=RotaryEmbedding(4)).double()
+    plain = GroupedQueryAttention(24, 6, 3).double()
+    plain.load_state_dict(turned.state_dict())
+    x = normal(2, 5, 24)
+    assert error(turned(x), plain(x)) > 1e-3
+    assert error(turned(x, positions=torch.zeros(5).long()), plain(x)) <= 1e-12
 
 
 def test_weights_sum_to_one_and_a_mask_forbids() -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import importlib.util
+import itertools
 import math
 import pickle
 import re
@@ -18,13 +19,17 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from attn_docs import (
     GroupedQueryAttention,
+    KVCache,
     MultiHeadAttention,
     MultiQueryAttention,
+    RotaryEmbedding,
+    apply_rotary,
     causal_mask,
     grouped_query_attention_repeat,
     merge_heads,
     padding_mask,
     scaled_dot_product_attention,
+    sliding_window_mask,
     split_heads,
 )
 from attn_docs.tables.heads import multi_head as tables
@@ -396,6 +401,8 @@ def test_bad_arguments_of_split_and_merge(call, error, message) -> None:
         ({"dropout": -0.1}, ValueError, "dropout must be 0 or more and below 1; got -0.1"),
         ({"dropout": "0"}, TypeError, "dropout must be an int or a float; got '0'"),
         ({"attend": None}, TypeError, "attend must be callable; got None"),
+        ({"rotary": 1e4}, TypeError, "rotary must be a RotaryEmbedding or None; got float"),
+        ({"rotary": RotaryEmbedding(6)}, ValueError, "rotary must have head_dim 4; got 6"),
     ],
 )
 def test_bad_construction(arguments, error, message) -> None:
@@ -547,6 +554,11 @@ def test_from_torch_gives_the_same_numbers(batch_first: bool) -> None:
             "from_torch makes a MultiHeadAttention; got MultiQueryAttention",
         ),
         (
+            lambda: MultiHeadAttention(12, 3, rotary=RotaryEmbedding(4)).to_torch(),
+            ValueError,
+            "rotary must be None in PyTorch's module; got a RotaryEmbedding",
+        ),
+        (
             lambda: MultiHeadAttention(12, 3, head_dim=5).to_torch(),
             ValueError,
             "head_dim must be embed_dim / num_heads = 12 / 3 in PyTorch's module; got 5",
@@ -627,6 +639,164 @@ def test_works_under_autocast() -> None:
         output = layer(x, context, is_causal=True)
     assert output.dtype == torch.bfloat16
     assert output.isfinite().all()
+
+
+# Rotary positions and a cache
+
+
+def turning_layer(**options) -> tuple[MultiHeadAttention, Tensor]:
+    layer, x, _ = layer_and_inputs(kv_dim=12, rotary=RotaryEmbedding(4, theta=100.0), **options)
+    return layer, x
+
+
+def with_positions(layer, x, positions, mask) -> tuple[Tensor, Tensor]:
+    """Return output and weights; queries and keys, not values, are turned by their positions."""
+    query, key, value = (
+        split_heads(p(x), layer.num_heads) for p in (layer.q_proj, layer.k_proj, layer.v_proj)
+    )
+    query, key = (apply_rotary(t, positions, theta=100.0) for t in (query, key))
+    scores = (query @ key.mT / math.sqrt(layer.head_dim)).masked_fill(~mask, -INF)
+    weights = scores.softmax(-1)
+    return layer.out_proj(merge_heads(weights @ value)), weights
+
+
+def test_queries_and_keys_are_turned_by_their_positions() -> None:
+    layer, x = turning_layer()
+    for positions in (None, torch.tensor([0, 2, 3, 9, 4]), torch.tensor([[0, 1, 2, 3, 4]] * 2) * 3):
+        places = torch.arange(N) if positions is None else positions
+        found = layer(x, is_causal=True, need_weights=True, positions=positions)
+        wanted = with_positions(layer, x, places, causal_mask(N))
+        for mine, its in zip(found, wanted, strict=True):
+            torch.testing.assert_close(mine, its, rtol=0, atol=1e-12)
+    assert not torch.allclose(layer(x), layer(x, positions=torch.arange(N) * 2))
+
+
+@pytest.mark.parametrize("window", [None, 2, 9])
+@pytest.mark.parametrize("sizes", [(5,), (1,) * 5, (3, 1, 1), (2, 3)])
+@pytest.mark.parametrize("masked", ["no", "boolean", "additive", "column"])
+@pytest.mark.parametrize("is_causal", [True, False])
+def test_a_cache_gives_output_and_weights_of_the_whole(is_causal, masked, sizes, window) -> None:
+    layer, x = turning_layer()
+    full = causal_mask(N) if window is None else sliding_window_mask(N, window=window)
+    if not is_causal:  # a chunk sees all of itself
+        ends = [0, *itertools.accumulate(sizes)]
+        for start, end in itertools.pairwise(ends):
+            full[start:end, start:end] = True
+            if window is not None:
+                keys, queries = torch.arange(end), torch.arange(start, end)[:, None]
+                full[start:end, :end] = keys > queries - window
+    mask = {"no": None, "boolean": torch.ones(B, 1, N, N).bool(), "additive": torch.zeros(N, N),
+            "column": torch.ones(B, 1, 1, 1).bool()}[masked]  # fmt: skip
+    if masked == "boolean":
+        mask[1, ..., 1] = False
+        mask[1, ..., 1, 1] = True
+        full = full & mask
+    elif masked == "additive":
+        mask[2:, 0] = -INF
+        full = full & (mask == 0)
+    output, weights = with_positions(layer, x, torch.arange(N), full)
+    cache, start = KVCache(B, H, 4, N, dtype=torch.float64, window=window), 0
+    for size in sizes:
+        end = start + size
+        given = mask if mask is None or masked == "column" else mask[..., start:end, :end]
+        found = layer(
+            x[:, start:end], attn_mask=given, is_causal=is_causal, need_weights=True, cache=cache
+        )
+        torch.testing.assert_close(found[0], output[:, start:end], rtol=0, atol=1e-12)
+        wanted = weights[:, :, start:end, :end]
+        torch.testing.assert_close(found[1], wanted, rtol=0, atol=1e-12)
+        start = end
+    assert cache.length == N
+
+
+def test_a_cache_may_lie_before_the_positions_that_are_given() -> None:
+    layer, x = turning_layer()
+    places = torch.tensor([[1, 4, 5, 7, 8], [0, 1, 2, 3, 4]])
+    wanted = layer(x, is_causal=True, positions=places)
+    cache = KVCache(B, H, 4, 6, dtype=torch.float64)
+    parts = [
+        layer(x[:, part], is_causal=True, cache=cache, positions=places[:, part])
+        for part in (slice(0, 2), slice(2, 3), slice(3, 5))
+    ]
+    torch.testing.assert_close(torch.cat(parts, 1), wanted, rtol=0, atol=1e-12)
+
+
+def test_prefill_without_a_mask_leaves_causality_to_the_attention_function() -> None:
+    seen = []
+
+    def attend(query, key, value, mask, dropout_p, is_causal) -> Tensor:
+        seen.append((mask is None, is_causal))
+        return F.scaled_dot_product_attention(query, key, value, mask, dropout_p, is_causal)
+
+    layer, x = turning_layer(attend=attend)
+    for window in (None, 9):
+        cache = KVCache(B, H, 4, 9, dtype=torch.float64, window=window)
+        for size in (2, 1, 2):
+            layer(x[:, :size], is_causal=True, cache=cache)
+    # a mask costs memory; one query needs none
+    assert seen == [
+        *[(True, True), (True, False), (False, False)],
+        *[(False, False), (True, False), (False, False)],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"context": torch.zeros(B, N, 12).double()}, ValueError,
+         "context must be None with a cache; got a context"),
+        ({"context": torch.zeros(B, N, 12).double(), "cache": None}, ValueError,
+         "context must be None with rotary positions; got a context"),
+        ({"cache": "x"}, TypeError, "cache must be a KVCache or None; got str"),
+        ({"cache": KVCache(3, H, 4, 9)}, ValueError, "x must have the cache's batch 3; got 2"),
+        ({"cache": KVCache(B, 2, 4, 9)}, ValueError,
+         "cache must have num_kv_heads 3, as the module; got 2"),
+        ({"cache": KVCache(B, H, 5, 9)}, ValueError,
+         "cache must have head_dim 4, as the module; got 5"),
+        ({"cache": KVCache(B, H, 4, 9)}, TypeError,
+         "key must have the cache's dtype torch.float32; got torch.float64"),
+        ({"positions": torch.arange(4)}, ValueError,
+         "positions must have shape (length,) = (5,) or (batch, length) = (2, 5); got (4,)"),
+        ({"positions": torch.arange(N) - 1}, ValueError, "positions must be 0 or more; got -1"),
+        ({"positions": torch.zeros(N)}, TypeError,
+         "positions must hold integers; got torch.float32"),
+        ({"x": torch.zeros(B, 8, 12).double()}, ValueError,
+         "the cache must have room for 10 positions, 2 seen and 8 new; got capacity 9"),
+        ({"attn_mask": causal_mask(N)}, ValueError,
+         "attn_mask must have 2 to 4 axes, each 1 or that of the scores (2, 3, 5, 7) counted "
+          "from the right; got shape (5, 5)"),
+    ],
+)  # fmt: skip
+def test_a_refused_call_leaves_the_cache_as_it_was(arguments, error, message) -> None:
+    layer, x = turning_layer()
+    cache = KVCache(B, H, 4, 9, dtype=torch.float64)
+    layer(x[:, :2], is_causal=True, cache=cache)
+    before = cache.key.clone(), cache.value.clone()
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        layer(**{"x": x, "is_causal": True, "cache": cache, **arguments})
+    assert cache.length == 2
+    assert cache.key.equal(before[0])
+    assert cache.value.equal(before[1])
+
+
+def test_positions_are_refused_where_nothing_is_turned() -> None:
+    layer, x, _ = layer_and_inputs(kv_dim=12)
+    with pytest.raises(ValueError, match=r"^positions must be None without rotary; got positions$"):
+        layer(x, positions=torch.arange(N))
+    assert layer.rotary is None
+    turning, _ = turning_layer()
+    assert isinstance(turning.rotary, RotaryEmbedding)
+
+
+def test_positions_and_masks_of_a_cache_are_made_where_the_inputs_are() -> None:
+    layer, x = turning_layer()
+    caches = [KVCache(B, H, 4, 9, dtype=torch.float64, window=window) for window in (None, 2)]
+    with torch.device("meta"):  # not where new tensors go by default
+        assert layer(x, is_causal=True).device == x.device
+        for cache in caches:
+            for size in (2, 1, 3):
+                found = layer(x[:, :size], is_causal=True, cache=cache, need_weights=True)
+                assert all(tensor.device == x.device for tensor in found)
 
 
 # Exhibits

@@ -19,6 +19,7 @@ from torch.utils._pytree import tree_leaves
 from attn_docs import (
     MultiHeadAttention,
     MultiQueryAttention,
+    RotaryEmbedding,
     merge_heads,
     padding_mask,
     scaled_dot_product_attention,
@@ -49,6 +50,13 @@ def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Te
 def layer(**options: object) -> MultiQueryAttention:
     torch.manual_seed(1)
     return MultiQueryAttention(EMBED, HEADS, **options).double()
+
+
+def test_rotary_positions_are_passed_on() -> None:
+    turned, plain = layer(rotary=RotaryEmbedding(SIZE)), layer()
+    x = normal(BATCH, N, EMBED)
+    assert not torch.allclose(turned(x), plain(x))
+    torch.testing.assert_close(turned(x, positions=torch.zeros(N).long()), plain(x))
 
 
 def inputs() -> tuple[Tensor, Tensor]:
