@@ -740,6 +740,9 @@ def test_prefill_without_a_mask_leaves_causality_to_the_attention_function() -> 
     ]
 
 
+AXES = "attn_mask must have 2 to 4 axes, each 1 or that of the scores "
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
@@ -763,8 +766,7 @@ def test_prefill_without_a_mask_leaves_causality_to_the_attention_function() -> 
         ({"x": torch.zeros(B, 8, 12).double()}, ValueError,
          "the cache must have room for 10 positions, 2 seen and 8 new; got capacity 9"),
         ({"attn_mask": causal_mask(N)}, ValueError,
-         "attn_mask must have 2 to 4 axes, each 1 or that of the scores (2, 3, 5, 7) counted "
-          "from the right; got shape (5, 5)"),
+         AXES + "(2, 3, 5, 7) counted from the right; got shape (5, 5)"),
     ],
 )  # fmt: skip
 def test_a_refused_call_leaves_the_cache_as_it_was(arguments, error, message) -> None:
