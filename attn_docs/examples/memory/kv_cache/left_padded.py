@@ -15,15 +15,8 @@ print(positions.tolist())
 cache, outputs = KVCache(batch=2, num_kv_heads=3, head_dim=4, capacity=5), []
 for new in (slice(0, 3), slice(3, 4), slice(4, 5)):
     mask = is_word[:, None, None, : new.stop]  # b 1 1 m: all keys so far
-    outputs.append(
-        attend(
-            x[:, new],
-            attn_mask=mask,
-            is_causal=True,
-            cache=cache,
-            positions=positions[:, new],
-        )
-    )
+    options = {"is_causal": True, "cache": cache, "positions": positions[:, new]}
+    outputs.append(attend(x[:, new], attn_mask=mask, **options))
 output = torch.cat(outputs, dim=1)
 for row, text in zip(output, texts, strict=True):
     alone = attend(text, is_causal=True)[0]
