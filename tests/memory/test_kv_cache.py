@@ -39,7 +39,7 @@ from docs._tools.blocks import ROOT
 B, H, D, E = 2, 6, 4, 10  # texts, query heads, head size, embed_dim
 KINDS = {"multi-head": 6, "grouped": 3, "multi-query": 1}
 kinds = pytest.mark.parametrize("kind", KINDS)
-proof = settings(derandomize=True, deadline=None, max_examples=60)
+proof = settings(derandomize=True, deadline=None, max_examples=40)
 
 
 def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -284,7 +284,7 @@ def test_without_is_causal_a_chunk_sees_all_of_itself(
     assert error(found, module(x, attn_mask=mask)) <= 1e-12
 
 
-@kinds
+@pytest.mark.parametrize("kind", ["grouped"])
 @pytest.mark.parametrize("window", [None, 2, 4])
 @pytest.mark.parametrize("additive", [False, True])
 @pytest.mark.parametrize(
