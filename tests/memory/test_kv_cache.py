@@ -516,6 +516,10 @@ def test_nothing_moves_and_nothing_is_copied() -> None:
             assert key.size(2) == value.size(2) == min(t + 1, slots)
         assert (cache.key.data_ptr(), cache.value.data_ptr()) == places
         assert cache.key.shape == (B, 3, slots, D)
+        cache.reset()
+        for size in (slots - 2, 2):  # several at once, until it is just full
+            key, value = cache.update(*normal(2, B, 3, size, D).float().unbind())
+            assert (key.data_ptr(), value.data_ptr()) == places
 
 
 class Largest(TorchDispatchMode):
