@@ -81,17 +81,18 @@ def test_the_matrices_stand_where_the_forms_have_them(language: str) -> None:
 @languages
 def test_lines_go_through_the_stored_numbers(language: str) -> None:
     parts = {g.get("data-part"): g for g in root("measured", language).iter(f"{SVG}g")}
-    values, low, high = stored(), [], []
+    values, found, logs = stored(), [], []
     for way in WAYS:
         marks = [e.get("transform") for e in parts[way].iter(f"{SVG}path") if e.get("transform")]
         points = [tuple(map(float, re.findall(r"[\d.]+", mark))) for mark in marks]
         assert len(points) == len(CONTEXTS)
-        low += [y for _, y in points]
-        high += [torch.tensor(time).log().item() for time in values[way]]
+        found += [y for _, y in points]
+        logs += [torch.tensor(time).log().item() for time in values[way]]
     # heights are a straight line over the logarithm
-    heights, logs = torch.tensor(low), torch.tensor(high)
-    slope = (heights[-1] - heights[3]) / (logs[-1] - logs[3])
-    assert torch.allclose(heights, heights[3] + slope * (logs - logs[3]), atol=0.2)
+    heights, logs = torch.tensor(found), torch.tensor(logs)
+    low, high = logs.argmin(), logs.argmax()
+    slope = (heights[high] - heights[low]) / (logs[high] - logs[low])
+    assert torch.allclose(heights, heights[low] + slope * (logs - logs[low]), atol=0.2)
 
 
 def test_both_stored_tables_hold_the_same_numbers() -> None:

@@ -127,7 +127,7 @@ def per_word_table(measured: dict[int, dict[str, float]], language: str) -> str:
         "words: medians of pairs taken in turns. Reading alone: the attention function on the "
         "kept keys and values, without projections.",
         "zh": f"生成一个新词的时间。一层，{HEADS} 个查询头，{KV_HEADS} 个键头和值头，每个头 "
-        f"{size} 维，批次 {BATCH}，float32，以 {LENGTHS[0]} 个词时的 `KVCache` 为 1；"
+        f"{size} 维，批次 {BATCH}，float32，以 {LENGTHS[0]} 个词时的 `KVCache` 为单位；"
         "取轮流成对测量的中位数。只读缓存：只对存下的键和值调用注意力函数，没有投影。",
     }[language]
     space = " " if language == "en" else ""

@@ -148,7 +148,7 @@ def ring(language: str) -> str:
     """Draw what the slots of a ring hold from step to step."""
     text, rows = _RING[language], held()
     width, height, left, top = 40, 24, 92, 24
-    drawing = canvas(352, top + STEPS * height + 4)
+    drawing = canvas(380, top + STEPS * height + 4)
     for slot in range(RING):
         write(drawing, text["slot"].format(slot=slot), left + (slot + 0.5) * width, 10, 12)
     for t, row in enumerate(rows):
@@ -307,17 +307,18 @@ def measured(language: str) -> str:
     text, found = _MEASURED[language], stored()
     with matplotlib.style.context(_chart.STYLE):
         figure = _chart.new_figure(360, 280)
-        axes = _chart.panel(figure, 46, 26, 200, 210)
+        axes = _chart.panel(figure, 58, 26, 188, 210)
         figure.text(0, 1 - 6 / 280, text["y"], weight="bold", va="top")
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlim(0.85 * LENGTHS[0], 1.15 * LENGTHS[-1])
         _chart.set_ticks(axes, "x", {n: f"{n:,}" for n in LENGTHS})
         low = math.floor(math.log10(min(map(min, found.values()))))
-        high = math.ceil(math.log10(max(map(max, found.values()))))
-        axes.set_ylim(10.0**low, 10.0**high)
+        top = 1.3 * max(map(max, found.values()))
+        high = math.log10(top)
+        axes.set_ylim(10.0**low, top)
         shown = {
-            10.0**p: f"{10**p:,}×" if p >= 0 else f"{10.0**p:g}×" for p in range(low, high + 1)
+            10.0**p: f"{10**p:,}×" if p >= 0 else f"{10.0**p:g}×" for p in range(low, math.floor(high) + 1)
         }
         _chart.set_ticks(axes, "y", shown)
         ends = {name: math.log10(values[-1]) for name, values in found.items()}
