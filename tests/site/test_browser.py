@@ -20,13 +20,16 @@ SHIFT = """() => new Promise(resolve => {
         .observe({ type: "layout-shift", buffered: true })
     setTimeout(() => resolve(shift), 60)
 })"""
-# thousands of coloured words make axe slow: leave the first of each class, the rest as plain text
+# thousands of coloured words and drawn lines make axe slow: leave the first word of each class, the
+# rest as plain text, and of figures and most formulas what a screen reader is told
 THIN = """() => {
     const seen = new Set()
     for (const word of document.querySelectorAll("pre > code span")) {
         if (seen.has(word.className)) word.replaceWith(...word.childNodes)
         else seen.add(word.className)
     }
+    for (const part of document.querySelectorAll("svg.figure > :not(title, desc)")) part.remove()
+    for (const row of [...document.querySelectorAll("math > *")].slice(9)) row.remove()
 }"""
 
 

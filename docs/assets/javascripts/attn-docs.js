@@ -1,6 +1,8 @@
 // Runs before Material's script. Everything here improves a page that is whole without it.
 (() => {
   "use strict"
+  document.getElementById("loading")?.remove()
+
   const { open, send } = XMLHttpRequest.prototype
   const { postMessage } = Worker.prototype
 
@@ -39,10 +41,13 @@
 
   // What scrolls sideways can be reached with the keyboard; what does not is no tab stop.
   const markScrollers = () => {
-    for (const box of document.querySelectorAll(".md-typeset__scrollwrap, pre > code, div.formula")) {
-      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0
+    const boxes = [...document.querySelectorAll(".md-typeset__scrollwrap, pre > code, div.formula")]
+    // first measure all, then change them: in turns, each change would have the page laid out again
+    const scrolls = boxes.map(box => box.scrollWidth > box.clientWidth)
+    boxes.forEach((box, i) => {
+      if (scrolls[i]) box.tabIndex = 0
       else box.removeAttribute("tabindex")
-    }
+    })
   }
   addEventListener("load", () => {
     markScrollers()
