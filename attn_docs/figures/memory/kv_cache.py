@@ -318,7 +318,8 @@ def measured(language: str) -> str:
         high = math.log10(top)
         axes.set_ylim(10.0**low, top)
         shown = {
-            10.0**p: f"{10**p:,}×" if p >= 0 else f"{10.0**p:g}×" for p in range(low, math.floor(high) + 1)
+            10.0**p: f"{10**p:,}×" if p >= 0 else f"{10.0**p:g}×"
+            for p in range(low, math.floor(high) + 1)
         }
         _chart.set_ticks(axes, "y", shown)
         ends = {name: math.log10(values[-1]) for name, values in found.items()}
