@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 FLOAT_DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+MAX_POSITION = 2**24  # beyond, float32 leaves integers out: two positions would be one
 INT_DTYPES = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
@@ -117,8 +118,13 @@ def check_positions(positions: Tensor, batch: int, length: int) -> None:
             f"positions must have shape (length,) = ({length},) or (batch, length) = "
             f"({batch}, {length}); got {tuple(positions.shape)}"
         )
-    if positions.numel() and (lowest := int(positions.min())) < 0:
+    if not positions.numel():
+        return
+    lowest, highest = (int(x) for x in positions.aminmax())
+    if lowest < 0:
         raise ValueError(f"positions must be 0 or more; got {lowest}")
+    if highest > MAX_POSITION:
+        raise ValueError(f"positions must be at most {MAX_POSITION}; got {highest}")
 
 
 def check_instance(name: str, value: object, *classes: type) -> None:

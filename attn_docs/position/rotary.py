@@ -48,7 +48,7 @@ def apply_rotary(
     Raises:
         TypeError: If an argument has the wrong type or dtype.
         ValueError: If shapes do not fit, `rotary_dim` is odd or larger than a head, a position is
-            negative, or `theta` is out of range.
+            negative or above 2²⁴, or `theta` is out of range.
 
     Example:
         ```python
@@ -97,7 +97,7 @@ class RotaryEmbedding(nn.Module):
     $$\langle R_p\, q,\; R_s\, k \rangle = \langle R_{p-s}\, q,\; k \rangle$$
 
     R is the rotation of `apply_rotary`. The score of a query at p and a key at s depends on their
-    difference only. There are no parameters and no table: positions have no upper end.
+    difference only. There are no parameters and no table: any position up to 2²⁴ will do.
 
     Args:
         head_dim: Size of a head.
@@ -156,7 +156,7 @@ class RotaryEmbedding(nn.Module):
 
         Raises:
             TypeError: If an argument has the wrong type or dtype.
-            ValueError: If shapes do not fit or a position is negative.
+            ValueError: If shapes do not fit, or a position is negative or above 2²⁴.
         """
         check_axes("x", x, "batch", "heads", "length", "head_dim")
         check_last_size("x", x, "head_dim", self.head_dim)

@@ -520,6 +520,11 @@ ERRORS: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: apply_rotary(X, P.expand(3, 5)), ValueError, f"{SHAPES}; got (3, 5)"),
     (lambda: apply_rotary(X, P.view(5, 1)), ValueError, f"{SHAPES}; got (5, 1)"),
     (lambda: apply_rotary(X, P - 2), ValueError, "positions must be 0 or more; got -2"),
+    (
+        lambda: apply_rotary(X, P + 2**24),
+        ValueError,
+        f"positions must be at most 16777216; got {2**24 + len(P) - 1}",
+    ),
     (lambda: RotaryEmbedding(0), ValueError, "head_dim must be 1 or more; got 0"),
     (lambda: RotaryEmbedding(4.0), TypeError, "head_dim must be an int; got 4.0"),
     (
@@ -824,3 +829,7 @@ def test_the_tests_cover_every_class_of_module() -> None:
         MultiQueryAttention,
         GroupedQueryAttention,
     }
+
+
+def test_the_last_position_that_float32_holds_is_taken():
+    assert apply_rotary(X[:, :, :1], torch.tensor([2**24])).shape == X[:, :, :1].shape
