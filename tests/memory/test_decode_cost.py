@@ -170,6 +170,7 @@ def test_the_slower_of_computing_and_reading_decides() -> None:
     assert cost.intensity == 4
     assert cost.seconds(flops_per_second=8, bytes_per_second=1) == 24
     assert cost.seconds(flops_per_second=2, bytes_per_second=1) == 48
+    assert cost.seconds(flops_per_second=8, bytes_per_second=2) == 12
     assert cost.plus(DecodeCost(4, 1)) == DecodeCost(100, 25)
 
 

@@ -576,3 +576,10 @@ def test_an_exhibit_is_right_where_nobody_would_notice(name: str, tmp_path: Path
 )
 def test_the_exhibits_are_of_real_models(name: str, model: str, length: int) -> None:
     assert kv_cache_bytes(MODELS[model].config, length) == WRONG[name][1]
+
+
+def test_models_come_by_name_in_the_order_of_the_file():
+    models, names = load_models(), [row["name"] for row in ROWS]
+    assert list(models) == names
+    assert [model.name for model in models.values()] == names
+    assert models == MODELS
