@@ -1,6 +1,5 @@
 """Cross-attention: equal to loops and to PyTorch, blind to padding and to the context's order."""
 
-import importlib.util
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ from torch import Tensor
 
 from attn_docs import CrossAttention, MultiHeadAttention, SelfAttention, padding_mask
 from attn_docs.tables.heads.cross_attention import parameters
-from docs._tools.blocks import ROOT
+from tests.exhibits import load_exhibit
 
 proof = settings(derandomize=True, deadline=None, max_examples=25)
 BATCH, N, M, INPUT, CONTEXT, SIZE = 2, 3, 5, 6, 8, 4
@@ -287,7 +286,6 @@ def test_parameters_are_those_of_the_table() -> None:
 
 # --- exhibits --------------------------------------------------------------------------------
 
-EXHIBITS = ROOT / "attn_docs" / "exhibits" / "heads"
 MENDED = {
     "targets_mask": ("x_is_word[:, None]", "context_is_word[:, None]"),
     "causal_on_memory": ("mask & causal_mask(x.size(1), context.size(1))", "mask"),
@@ -299,18 +297,7 @@ every_exhibit = pytest.mark.parametrize("name", sorted(MENDED))
 
 def attention_of(name: str, tmp_path: Path, *, mended: bool) -> Callable[..., Tensor]:
     """Import an exhibit's function, or that of its copy with the wrong line mended."""
-    lines = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8").splitlines(keepends=True)
-    (marked,) = (index for index, line in enumerate(lines) if "# wrong: " in line)
-    wrong, right = MENDED[name]
-    code = lines[marked].partition("  # wrong: ")[0]
-    assert wrong in code
-    if mended:
-        lines[marked] = code.replace(wrong, right) + "\n"
-    path = tmp_path / f"{name}.py"
-    path.write_text("".join(lines), encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_exhibit(f"heads/{name}", MENDED[name], tmp_path, mended=mended)
     return module.attention
 
 

@@ -1,7 +1,6 @@
 """Conversion between own and shared key heads against plain loops over heads and rows."""
 
 import copy
-import importlib.util
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +28,7 @@ from attn_docs import (
 from attn_docs.tables.heads import _conversion as conversion
 from attn_docs.tables.heads import from_multi_head as tables
 from docs._tools.blocks import ROOT
+from tests.exhibits import load_exhibit
 
 proof = settings(derandomize=True, deadline=None, max_examples=60)
 POOLED = ("k_proj", "v_proj")
@@ -426,7 +426,6 @@ def test_bad_arguments_are_refused(call: Callable, kind: type, message: str) -> 
 
 # --- exhibits --------------------------------------------------------------------------------
 
-EXHIBITS = ROOT / "attn_docs" / "exhibits" / "heads"
 MENDED = {
     "pooled_strided": (
         "heads.view(-1, groups, *heads.shape[1:])",
@@ -443,18 +442,7 @@ MENDED = {
 
 
 def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    """Import an exhibit, or its copy with the wrong line mended."""
-    source = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
-    wrong, right = MENDED[name]
-    (marked,) = (line for line in source.splitlines() if "# wrong: " in line)
-    assert wrong in marked.partition("#")[0]
-    path = tmp_path / f"{name}.py"
-    mend = marked.replace(wrong, right, 1)
-    path.write_text(source.replace(marked, mend) if mended else source, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_exhibit(f"heads/{name}", MENDED[name], tmp_path, mended=mended)
 
 
 @pytest.mark.parametrize("name", [name for name in MENDED if name.startswith("pooled")])

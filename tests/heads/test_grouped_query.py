@@ -1,6 +1,5 @@
 """Grouped-query attention against independent implementations, and its memory and errors."""
 
-import importlib.util
 import itertools
 import math
 import random
@@ -30,7 +29,7 @@ from attn_docs import (
 from attn_docs.benchmarks._measure import paired_ratio
 from attn_docs.benchmarks.heads.grouped_query import attend_matmul
 from attn_docs.tables.heads import grouped_query as tables
-from docs._tools.blocks import ROOT
+from tests.exhibits import load_exhibit
 
 INF = math.inf
 FORMS = [grouped_query_attention_repeat, grouped_query_attention_broadcast]
@@ -552,7 +551,6 @@ def test_arguments_that_fit_are_taken() -> None:
 
 # --- exhibits --------------------------------------------------------------------------------
 
-EXHIBITS = ROOT / "attn_docs" / "exhibits" / "heads"
 MENDED = {
     "tiled_key_heads": ("x.repeat(1, group, 1, 1)", "x.repeat_interleave(group, dim=1)"),
     "numbers_repeated": ("dim=-1", "dim=2"),
@@ -564,18 +562,7 @@ MENDED = {
 
 
 def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    """Import an exhibit, or its copy with the wrong line mended."""
-    source = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
-    wrong, right = MENDED[name]
-    (marked,) = (line for line in source.splitlines() if "# wrong: " in line)
-    assert wrong in marked.partition("#")[0]
-    path = tmp_path / f"{name}.py"
-    mend = marked.replace(wrong, right, 1)
-    path.write_text(source.replace(marked, mend) if mended else source, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_exhibit(f"heads/{name}", MENDED[name], tmp_path, mended=mended)
 
 
 def exhibit_call(name: str) -> tuple[tuple, Tensor]:

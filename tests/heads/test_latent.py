@@ -1,6 +1,5 @@
 """Latent attention against independent implementations; its cache, its errors, its bugs."""
 
-import importlib.util
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,6 +25,7 @@ from attn_docs.benchmarks.heads import latent as benchmark
 from attn_docs.tables.heads import latent as tables
 from attn_docs.testing import Adapter, check_module
 from docs._tools.blocks import ROOT
+from tests.exhibits import load_exhibit
 
 INF = math.inf
 EMBED, HEADS, KV_RANK, HEAD_DIM, ROPE_DIM, VALUE_DIM, Q_RANK = 24, 3, 8, 6, 4, 5, 7
@@ -989,18 +989,7 @@ SIZE_ONLY = ("latent_unpacked_cache", "latent_rotary_key_per_head")
 
 
 def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    """Import an exhibit, or its copy with the wrong line mended."""
-    source = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
-    wrong, right = MENDED[name]
-    (marked,) = (line for line in source.splitlines() if "# wrong: " in line)
-    assert wrong in marked.partition("#")[0]
-    path = tmp_path / f"{name}.py"
-    mend = marked.replace(wrong, right, 1)
-    path.write_text(source.replace(marked, mend) if mended else source, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_exhibit(f"heads/{name}", MENDED[name], tmp_path, mended=mended)
 
 
 def test_every_exhibit_of_latent_attention_is_here() -> None:

@@ -1,7 +1,6 @@
 """Multi-head attention against other people's forms of it, its symmetries and its exhibits."""
 
 import copy
-import importlib.util
 import itertools
 import math
 import pickle
@@ -33,11 +32,10 @@ from attn_docs import (
     split_heads,
 )
 from attn_docs.tables.heads import multi_head as tables
-from docs._tools.blocks import ROOT
+from tests.exhibits import load_exhibit
 
 INF = math.inf
 B, N, M, H = 2, 5, 7, 3
-EXHIBITS = ROOT / "attn_docs" / "exhibits" / "heads"
 proof = settings(derandomize=True, deadline=None, max_examples=100)
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 
@@ -814,24 +812,13 @@ MENDED = {
     "split_reads_global": ("HEADS, -1", "num_heads, -1"),
     "overwritten_argument": ("query *= (", "query = query * ("),
     "mask_as_heads": ("(~mask,", "(~mask[:, None],"),
-    "value_through_key": ("split_heads(layer.k_proj(x), layer.num_heads)  # wrong",
-                          "split_heads(layer.v_proj(x), layer.num_heads)  # wrong"),
-}  # fmt: skip
+    "value_through_key": ("layer.k_proj(x)", "layer.v_proj(x)"),
+}
 SAME_CALL = sorted(set(MENDED) - {"mask_as_heads", "value_through_key"})
 
 
 def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    """Import an exhibit, or its copy with the wrong line mended."""
-    source = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
-    wrong, right = MENDED[name]
-    (marked,) = (line for line in source.splitlines() if "# wrong: " in line)
-    assert marked.count(wrong) == 1
-    path = tmp_path / f"{name}_{mended}.py"
-    path.write_text(source.replace(marked, marked.replace(wrong, right)) if mended else source)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_exhibit(f"heads/{name}", MENDED[name], tmp_path, mended=mended)
 
 
 @pytest.mark.parametrize("name", SAME_CALL)

@@ -1,6 +1,5 @@
 """Multi-query attention: equal to a loop, to PyTorch, to multi-head with equal heads; no copies."""
 
-import importlib.util
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +25,7 @@ from attn_docs import (
     split_heads,
 )
 from attn_docs.tables.heads.multi_query import cache_bytes, numbers, parameters
-from docs._tools.blocks import ROOT
+from tests.exhibits import load_exhibit
 
 proof = settings(derandomize=True, deadline=None, max_examples=30)
 BATCH, HEADS, N, M, EMBED, SIZE = 2, 3, 5, 7, 12, 4
@@ -352,7 +351,6 @@ def test_what_does_not_fit_is_refused(
 
 # --- exhibits --------------------------------------------------------------------------------
 
-EXHIBITS = ROOT / "attn_docs" / "exhibits" / "heads"
 MENDED = {
     "averaged_heads": ("kv_dim = embed_dim", "kv_dim = self.head_dim"),
     "expanded_before_caching": ("new.expand(-1, -1, query.size(1), -1, -1)", "new"),
@@ -365,20 +363,7 @@ MENDED = {
 
 
 def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    """Import an exhibit, or its copy with the wrong line mended."""
-    lines = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8").splitlines(keepends=True)
-    (marked,) = (index for index, line in enumerate(lines) if "# wrong: " in line)
-    wrong, right = MENDED[name]
-    code = lines[marked].partition("  # wrong: ")[0]
-    assert wrong in code
-    if mended:
-        lines[marked] = code.replace(wrong, right) + "\n"
-    path = tmp_path / f"{name}.py"
-    path.write_text("".join(lines), encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_exhibit(f"heads/{name}", MENDED[name], tmp_path, mended=mended)
 
 
 @pytest.mark.parametrize("name", ["heads_folded_causal", "key_without_head_axis"])

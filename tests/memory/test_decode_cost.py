@@ -1,6 +1,5 @@
 """FLOP and bytes of a step against counting one by one, PyTorch's counter and real caches."""
 
-import importlib.util
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +29,7 @@ from attn_docs import (
 from attn_docs.benchmarks.memory import decode_cost as bench
 from attn_docs.tables.memory import decode_cost as tables
 from docs._tools.blocks import ROOT
+from tests.exhibits import load_exhibit
 
 proof = settings(derandomize=True, deadline=None, max_examples=15)
 sizes = st.integers(1, 4)
@@ -253,7 +253,6 @@ def test_bad_arguments_are_refused(call: str, change: dict, kind: type, message:
 
 # --- exhibits --------------------------------------------------------------------------------
 
-EXHIBITS = ROOT / "attn_docs" / "exhibits" / "memory"
 MENDED = {
     "decode_repeats_keys": ("x.repeat_interleave(group, dim=1)", "x"),
     "decode_recomputes": (
@@ -266,18 +265,7 @@ MENDED = {
 
 
 def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    """Import an exhibit, or its copy with the wrong line mended."""
-    source = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
-    wrong, right = MENDED[name]
-    (marked,) = (line for line in source.splitlines() if "# wrong: " in line)
-    assert wrong in marked.partition("#")[0]
-    path = tmp_path / f"{name}.py"
-    mend = marked.replace(wrong, right, 1)
-    path.write_text(source.replace(marked, mend) if mended else source, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_exhibit(f"memory/{name}", MENDED[name], tmp_path, mended=mended)
 
 
 class Made(TorchDispatchMode):

@@ -1,6 +1,5 @@
 """Attention with a cache against attention that computes everything anew, and what is refused."""
 
-import importlib.util
 import itertools
 import math
 import random
@@ -34,7 +33,7 @@ from attn_docs import (
 from attn_docs.benchmarks.memory import kv_cache as benchmark
 from attn_docs.tables.memory import kv_cache as tables
 from attn_docs.testing import Adapter, check_module
-from docs._tools.blocks import ROOT
+from tests.exhibits import load_exhibit
 
 B, H, D, E = 2, 6, 4, 10  # texts, query heads, head size, embed_dim
 KINDS = {"multi-head": 6, "grouped": 3, "multi-query": 1}
@@ -898,7 +897,6 @@ def test_a_window_is_made_on_its_device() -> None:
 
 # --- exhibits --------------------------------------------------------------------------------
 
-EXHIBITS = ROOT / "attn_docs" / "exhibits" / "memory"
 MENDED = {
     "causal_with_cache": ("True", "cache is None"),
     "cache_overwritten": ("first = 0", "first = past"),
@@ -922,18 +920,7 @@ TURNED = STEPPED[3:]
 
 
 def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    """Import an exhibit, or its copy with the wrong line mended."""
-    source = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
-    wrong, right = MENDED[name]
-    (marked,) = (line for line in source.splitlines() if "# wrong: " in line)
-    assert wrong in marked.partition("#")[0]
-    path = tmp_path / f"{name}.py"
-    mend = marked.replace(wrong, right, 1)
-    path.write_text(source.replace(marked, mend) if mended else source, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_exhibit(f"memory/{name}", MENDED[name], tmp_path, mended=mended)
 
 
 def stepped(exhibit: ModuleType, module: MultiHeadAttention, x: Tensor, sizes: tuple) -> Tensor:

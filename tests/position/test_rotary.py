@@ -1,6 +1,5 @@
 """Rotary positions against independent implementations, their properties, errors and exhibits."""
 
-import importlib.util
 import inspect
 import math
 from collections.abc import Callable
@@ -29,7 +28,7 @@ from attn_docs import (
 )
 from attn_docs.tables.position import rotary as tables
 from attn_docs.testing import Adapter, check_module
-from docs._tools.blocks import ROOT
+from tests.exhibits import load_exhibit
 
 proof = settings(derandomize=True, deadline=None, max_examples=60)
 layouts = pytest.mark.parametrize("interleaved", [False, True])
@@ -652,7 +651,6 @@ def test_a_refused_call_leaves_the_cache_as_it_was() -> None:
 
 # --- exhibits --------------------------------------------------------------------------------
 
-EXHIBITS = ROOT / "attn_docs" / "exhibits" / "position"
 MENDED = {
     "other_layout": ("num_heads)", "num_heads, interleaved=True)"),
     "only_query_converted": (
@@ -673,18 +671,7 @@ MENDED = {
 
 
 def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    """Import an exhibit, or its copy with the wrong line mended."""
-    source = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
-    wrong, right = MENDED[name]
-    (marked,) = (line for line in source.splitlines() if "# wrong: " in line)
-    assert wrong in marked.partition("#")[0]
-    path = tmp_path / f"{name}.py"
-    mend = marked.replace(wrong, right, 1)
-    path.write_text(source.replace(marked, mend) if mended else source, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_exhibit(f"position/{name}", MENDED[name], tmp_path, mended=mended)
 
 
 def exhibited(name: str, module: ModuleType) -> tuple[Tensor, Tensor]:
