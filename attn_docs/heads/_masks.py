@@ -30,10 +30,10 @@ def and_mask(mask: Tensor | None, allowed: Tensor | None) -> Tensor | None:
 
 
 def cache_mask(
-    mask: Tensor | None, cache: KVCache, new: int, is_causal: bool
+    mask: Tensor | None, cache: KVCache, kept: Tensor, new: int, is_causal: bool
 ) -> tuple[Tensor | None, bool]:
-    """Return mask and is_causal for the keys that a cache returns for new positions."""
-    seen, kept = cache.length, cache.key_positions(new)
+    """Return mask and is_causal for the kept keys that a cache returns for new positions."""
+    seen = cache.length
     if mask is not None and mask.size(-1) == seen + new != len(kept):
         mask = mask[..., kept]
     if is_causal and not seen and mask is None and cache.window is None:

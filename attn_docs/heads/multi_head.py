@@ -219,7 +219,6 @@ class MultiHeadAttention(nn.Module):
         """
         context = x if context is None else self._check_context(context, cache)
         n, m = self._check(x, context, is_causal, need_weights, cache, positions)
-        mask = head_mask(attn_mask, (x.size(0), self.num_heads, n, m), self.q_proj.weight)
 
         query = split_heads(self.q_proj(x), self.num_heads)  # b h n d
         # every query reads all keys and values: a copy with a head's rows in a row pays
@@ -229,10 +228,11 @@ class MultiHeadAttention(nn.Module):
             positions = torch.arange(m - n, m, device=x.device) if positions is None else positions
             query, key = self.rotary(query, positions), self.rotary(key, positions)
 
-        kept = torch.arange(m, device=x.device)  # the keys' positions
+        mask = head_mask(attn_mask, (x.size(0), self.num_heads, n, m), query)
+        kept = None  # the keys' positions, where they are not 0 to m
         if cache is not None:
             kept = cache.key_positions(n)
-            mask, is_causal = cache_mask(mask, cache, n, is_causal)
+            mask, is_causal = cache_mask(mask, cache, kept, n, is_causal)
             key, value = cache.update(key, value)
         elif mask is not None and is_causal:
             mask, is_causal = and_mask(mask, causal_mask(n, m, device=x.device)), False
@@ -243,6 +243,7 @@ class MultiHeadAttention(nn.Module):
         if not need_weights:
             return output
         # the weighted mean of the rows of the identity is the weights themselves
+        kept = torch.arange(m, device=x.device) if kept is None else kept
         identity = F.one_hot(kept, m).to(key.dtype).expand(*key.shape[:2], -1, -1)
         return output, self.attend(query, key, identity, mask, 0.0, is_causal, **options)
 

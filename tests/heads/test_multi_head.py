@@ -639,6 +639,14 @@ def test_works_under_autocast() -> None:
     assert output.isfinite().all()
 
 
+def test_under_autocast_an_additive_mask_may_have_either_dtype() -> None:
+    layer, x, context = layer_and_inputs(dtype=torch.float32)
+    mask = torch.zeros(N, M).masked_fill(~causal_mask(N, M), -INF)
+    with torch.autocast("cpu", torch.bfloat16):
+        outputs = [layer(x, context, attn_mask=mask.to(t)) for t in (torch.float32, torch.bfloat16)]
+    assert torch.equal(*outputs)
+
+
 # Rotary positions and a cache
 
 
