@@ -19,6 +19,7 @@ from typing import BinaryIO
 from xml.etree.ElementTree import Element
 
 import pytest
+from filelock import FileLock
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from xdist.scheduler import LoadFileScheduling
 
@@ -61,8 +62,12 @@ def build_site(path: Path, **settings: str) -> Site:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
-    return build_site(tmp_path_factory.mktemp("site"))
+def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Site:
+    """Build the site once for all processes of this run: the first to need it builds it."""
+    base = tmp_path_factory.getbasetemp()
+    path = (base if worker_id == "master" else base.parent) / "site"
+    with FileLock(f"{path}.lock"):
+        return Site(path) if path.is_dir() else build_site(path)
 
 
 class Handler(SimpleHTTPRequestHandler):
