@@ -6,7 +6,7 @@ from collections.abc import Callable
 import drawsvg
 from torch import Tensor
 
-from attn_docs import causal_mask, padding_mask
+from attn_docs import causal_mask, padding_mask, sliding_window_mask
 from attn_docs.figures._draw import INK, canvas, cells, finish, stage_line, write
 
 KEY = "foundations-masks"
@@ -115,6 +115,16 @@ def alignment_masks() -> dict[str, Tensor]:
     }
 
 
+def kind_masks() -> dict[str, Tensor]:
+    """Return the four kinds that the explorer of masks combines, for five words."""
+    return {
+        "causal": causal_mask(5),
+        "window": sliding_window_mask(5, window=2),
+        "prefix": causal_mask(5) | padding_mask([2], 5),
+        "both": causal_mask(5) & padding_mask([4], 5),
+    }
+
+
 _GALLERY = {
     "en": {
         "title": "Four masks for four words of which the last is padding",
@@ -180,6 +190,34 @@ _ALIGNMENT = {
     },
 }
 
+_KINDS = {
+    "en": {
+        **_GALLERY["en"],
+        "title": "Causal mask, sliding window, prefix, and a causal mask with padding",
+        "desc": (
+            "Four grids with the queries as rows and the keys as columns; a filled cell may be "
+            "attended to, a cell with a cross may not. Keys that queries 0 to 4 see: causal "
+            "{causal}; sliding window of two keys {window}; causal with a prefix of two keys that "
+            "all see {prefix}; causal with key 4 as padding {both}."
+        ),
+        "window": "window of 2",
+        "prefix": "prefix of 2",
+        "both": "padding, key 4",
+    },
+    "zh": {
+        **_GALLERY["zh"],
+        "title": "因果掩码、滑动窗口、前缀，以及带填充的因果掩码",
+        "desc": (
+            "四个方格图，行是查询，列是键；填色的格子可以关注，打叉的格子不可以。"
+            "查询 0 到 4 依次能看到的键数：因果 {causal}；宽度为 2 的滑动窗口 {window}；"
+            "因果，外加人人可看的两个键的前缀 {prefix}；因果，键 4 是填充 {both}。"
+        ),
+        "window": "窗口宽度 2",
+        "prefix": "前缀长度 2",
+        "both": "填充：键 4",
+    },
+}
+
 
 def _four(
     language: str, name: str, texts: dict[str, dict[str, str]], masks: dict[str, Tensor]
@@ -224,9 +262,15 @@ def alignment(language: str) -> str:
     return _four(language, "alignment", _ALIGNMENT, alignment_masks())
 
 
+def kinds(language: str) -> str:
+    """Draw the kinds of masks that the explorer combines."""
+    return _four(language, "kinds", _KINDS, kind_masks())
+
+
 FIGURES: dict[str, Callable[[str], str]] = {
     "stage-line": functools.partial(stage_line, KEY, lit=("mask",)),
     "causal-mask": causal,
     "gallery": gallery,
     "alignment": alignment,
+    "kinds": kinds,
 }

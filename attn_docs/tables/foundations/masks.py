@@ -1,8 +1,9 @@
-"""What masks cost."""
+"""What masks cost, and the form of the mask explorer."""
 
 import torch
 
 from attn_docs import causal_mask, padding_mask, to_additive
+from attn_docs.tables import _form
 from attn_docs.tables._markdown import table
 
 BATCH = 8
@@ -52,7 +53,154 @@ def cost(language: str) -> str:
     return f"{table(header, rows)}\n\n{caption}"
 
 
-TABLES = {"cost": cost}
+EXPLORED = 5  # queries and keys of the causal mask that the explorer starts with
+LARGEST = 8
+SIZES = {"window": 2, "prefix": 2, "padding": 1}
+_EXPLORER = {
+    "en": {
+        "label": "Mask explorer",
+        "comma": ", ",
+        "space": " ",
+        "n": "Queries",
+        "m": "Keys",
+        "causal": "Causal",
+        "causal-by": "Alignment of the causal mask",
+        "first": "first with first",
+        "last": "last with last",
+        "window": "Sliding window",
+        "window-by": "Width of the window, in keys",
+        "prefix": "Prefix that all may see",
+        "prefix-by": "Length of the prefix, in keys",
+        "padding": "Padding at the end",
+        "padding-by": "Length of the padding, in keys",
+        "caption": "Rows are queries, columns are keys. 1: may attend, 0: may not.",
+        "corner": "query",
+        "summary": "{allowed} of {all} pairs may attend. Keys that the queries see, in turn: "
+        "{counts}.",
+        "empty": "Queries with no key: {empty}.",
+        "copy": "Copy",
+        "where": "given to",
+        "code": "as",
+        "means": "meaning",
+        "attends": "<code>True</code> attends",
+        "blocks": "<code>True</code> <strong>blocks</strong>",
+        "added": "0 attends, −∞ blocks",
+        "integers": "1 attends, 0 is padding",
+        "is-causal": "the same without a mask",
+        "no-mask": "all may attend: no mask is needed",
+        "sdpa": "<code>F.scaled_dot_product_attention</code>, <code>attn_mask</code>; this site",
+        "function": "<code>F.scaled_dot_product_attention</code>",
+        "mha": "<code>torch.nn.MultiheadAttention</code>, <code>attn_mask</code>",
+        "key-padding": "<code>torch.nn.MultiheadAttention</code>, <code>key_padding_mask</code>: "
+        "the padding alone",
+        "float": "<code>attn_mask</code> of either, as float",
+        "hugging-face": "Hugging Face, <code>attention_mask</code>: the padding alone",
+        "flex": "FlexAttention, <code>mask_mod</code>",
+    },
+    "zh": {
+        "label": "掩码试验台",
+        "comma": "、",
+        "space": "",
+        "n": "查询数",
+        "m": "键数",
+        "causal": "因果",
+        "causal-by": "因果掩码的对齐方式",
+        "first": "首个对首个",
+        "last": "末个对末个",
+        "window": "滑动窗口",
+        "window-by": "窗口宽度（键数）",
+        "prefix": "人人可看的前缀",
+        "prefix-by": "前缀长度（键数）",
+        "padding": "末尾的填充",
+        "padding-by": "填充长度（键数）",
+        "caption": "行是查询，列是键。1：可以关注；0：不可以。",
+        "corner": "查询",
+        "summary": "{all} 对里有 {allowed} 对可以关注。各查询依次能看到的键数：{counts}。",
+        "empty": "没有键可看的查询：{empty}。",
+        "copy": "复制",
+        "where": "交给",
+        "code": "写法",
+        "means": "含义",
+        "attends": "<code>True</code> 可以关注",
+        "blocks": "<code>True</code> <strong>禁止</strong>关注",
+        "added": "0 可以关注，−∞ 禁止关注",
+        "integers": "1 可以关注，0 是填充",
+        "is-causal": "不用掩码，效果相同",
+        "no-mask": "都可以关注：不需要掩码",
+        "sdpa": "<code>F.scaled_dot_product_attention</code> 的 <code>attn_mask</code>；本站",
+        "function": "<code>F.scaled_dot_product_attention</code>",
+        "mha": "<code>torch.nn.MultiheadAttention</code> 的 <code>attn_mask</code>",
+        "key-padding": "<code>torch.nn.MultiheadAttention</code> 的 <code>key_padding_mask</code>："
+        "只管填充",
+        "float": "两者的 <code>attn_mask</code>，用浮点数",
+        "hugging-face": "Hugging Face 的 <code>attention_mask</code>：只管填充",
+        "flex": "FlexAttention 的 <code>mask_mod</code>",
+    },
+}
+# how the mask, and `keep`, which is True at real keys, are given to each
+_GIVEN = (
+    ("sdpa", "mask", "attends", "", ""),
+    ("function", "is_causal=True", "is-causal", ' data-of="is-causal"', ""),
+    ("function", "attn_mask=None", "no-mask", ' data-of="no-mask" hidden', ""),
+    ("mha", "~mask", "blocks", "", ""),
+    ("float", "torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)", "added", "", ""),
+    ("key-padding", "~keep[None]", "blocks", " data-padding hidden", ""),
+    ("hugging-face", "keep[None].long()", "integers", " data-padding hidden", ""),
+    ("flex", "lambda b, h, q, k: (k <= q)", "attends", "", ' data-of="flex"'),
+)
+
+
+def explorer(language: str) -> str:
+    """Return the form of the mask explorer with what it shows at first."""
+    text = _EXPLORER[language]
+    words = ("comma", "space", "summary", "empty")
+    lengths = {str(length): str(length) for length in range(1, LARGEST + 1)}
+    fields = [
+        f"{_form.label('mask', name, text[name])} "
+        f"{_form.select('mask', name, lengths, str(EXPLORED))}"
+        for name in ("n", "m")
+    ]
+    ends = {end: text[end] for end in ("first", "last")}
+    named = {name: f' aria-label="{text[name + "-by"]}"' for name in ("causal", *SIZES)}
+    first = _form.select("mask", "causal-by", ends, "first", named["causal"])
+    fields.append(f"{_form.tick('mask', 'causal', text['causal'], ticked=True)} {first}")
+    for name, size in SIZES.items():
+        second = _form.select("mask", f"{name}-by", lengths, str(size), f"{named[name]} disabled")
+        fields.append(f"{_form.tick('mask', name, text[name], ticked=False)} {second}")
+    mask = causal_mask(EXPLORED).int().tolist()
+    keys = "".join(f'<th scope="col">{key}</th>' for key in range(EXPLORED))
+    cells = ("<td>0</td>", '<td class="may">1</td>')
+    rows = "".join(
+        f'<tr><th scope="row">{query}</th>{"".join(cells[cell] for cell in row)}</tr>'
+        for query, row in enumerate(mask)
+    )
+    counts = [sum(row) for row in mask]
+    summary = text["summary"].format(
+        allowed=sum(counts), all=EXPLORED**2, counts=text["comma"].join(map(str, counts))
+    )
+    code = f"import torch\nmask = torch.ones({EXPLORED}, {EXPLORED}, dtype=torch.bool).tril()"
+    given = "".join(
+        f'<tr{marks}><th scope="row">{text[where]}</th>'
+        f"<td><code{marked}>{_form.escape(how)}</code></td><td>{text[meaning]}</td></tr>\n"
+        for where, how, meaning, marks, marked in _GIVEN
+    )
+    heads = "".join(f'<th scope="col">{text[name]}</th>' for name in ("where", "code", "means"))
+    lines = (
+        _form.start("mask-explorer", text["label"], {name: text[name] for name in words}),
+        *fields,
+        f'<table class="mask"><caption>{text["caption"]}</caption>',
+        f'<thead><tr data-of="keys"><th scope="col">{text["corner"]}</th>{keys}</tr></thead>',
+        f'<tbody data-of="rows">{rows}</tbody></table>',
+        f'<output data-of="summary" aria-live="polite">{summary}</output>',
+        f'<p class="line"><code id="mask-code" data-of="code">{_form.escape(code)}</code>',
+        f'<button type="button" data-clipboard-target="#mask-code">{text["copy"]}</button></p>',
+        f"<div><table>\n<thead><tr>{heads}</tr></thead>\n<tbody>{given}</tbody></table></div>",
+        "</form>",
+    )
+    return "\n".join(lines)
+
+
+TABLES = {"cost": cost, "explorer": explorer}
 
 
 def numbers() -> dict[str, str]:

@@ -1,9 +1,14 @@
-"""What scaled dot-product attention costs."""
+"""What scaled dot-product attention costs, and the softmax explorer with its table."""
 
+import functools
+import json
 import math
 
 import torch
+from torch import Tensor
 
+from attn_docs import masked_softmax
+from attn_docs.tables import _form
 from attn_docs.tables._markdown import table
 
 HEAD_DIM = 64
@@ -42,7 +47,155 @@ def cost(language: str) -> str:
     return f"{table(header, rows)}\n\n{caption}"
 
 
-TABLES = {"cost": cost}
+POWERS = 11  # d = 1, 2, 4, …, 1024
+KEYS = 6
+SEED = 3
+TABULATED = (1, 4, 16, 64, 256, 1024)
+EXPLORED = 6  # the explorer starts with d = 64
+
+
+@functools.cache
+def partial_scores() -> Tensor:
+    """Return the dot products of a random query and six random keys after 1, 2, 4, … components.
+
+    The components are independent and unit-normal. The scores are rounded to the four digits that
+    the page holds, so that all that is computed from them agrees.
+    """
+    generator = torch.Generator().manual_seed(SEED)
+    size = 2 ** (POWERS - 1)
+    query = torch.randn(size, generator=generator, dtype=torch.float64)
+    keys = torch.randn(KEYS, size, generator=generator, dtype=torch.float64)
+    ends = [2**power - 1 for power in range(POWERS)]
+    return (query * keys).cumsum(-1)[:, ends].mT.round(decimals=4)
+
+
+def explored(power: int, *, scaled: bool = True, temperature: float = 1.0) -> dict[str, Tensor]:
+    """Return scores, logits, weights, and the weights' entropy and the length of their Jacobian."""
+    scores = partial_scores()[power]
+    logits = scores * (2 ** (-power / 2) if scaled else 1.0) / temperature
+    weights = masked_softmax(logits)
+    jacobian = weights.diag() - weights.unsqueeze(1) * weights
+    return {
+        "score": scores,
+        "logit": logits,
+        "weight": weights,
+        "entropy": torch.special.entr(weights).sum(),
+        "gradient": jacobian.norm(),
+    }
+
+
+def softmax(language: str) -> str:
+    """Return what the softmax does with the scores of six keys, with and without the division."""
+    header = {
+        "en": (
+            "$d$",
+            "largest weight",
+            "entropy",
+            "$\\lVert J \\rVert$",
+            "without: largest weight",
+            "entropy",
+            "$\\lVert J \\rVert$",
+        ),
+        "zh": (
+            "$d$",
+            "最大的权重",
+            "熵",
+            "$\\lVert J \\rVert$",
+            "不除：最大的权重",
+            "熵",
+            "$\\lVert J \\rVert$",
+        ),
+    }[language]
+    rows = []
+    for size in TABULATED:
+        row = [f"{size:,}"]
+        for scaled in (True, False):
+            found = explored(int(math.log2(size)), scaled=scaled)
+            row += [f"{found['weight'].max():.3f}", f"{found['entropy'].abs():.3f}"]
+            row.append(f"{found['gradient']:.2g}")
+        rows.append(tuple(row))
+    caption = {
+        "en": f"One random query and {KEYS} random keys, of which the first $d$ components count. "
+        "The first three columns are with the division by $\\sqrt{d}$, the others without it.",
+        "zh": f"一个随机的查询和 {KEYS} 个随机的键，只算前 $d$ 个分量。"
+        "前三栏除以 $\\sqrt{d}$，后三栏不除。",
+    }[language]
+    return f"{table(header, rows)}\n\n{caption}"
+
+
+_SOFTMAX = {
+    "en": {
+        "label": "Softmax explorer",
+        "power": "Components d",
+        "temperature": "Temperature",
+        "scale": "Divide by √d",
+        "caption": "One query and six keys",
+        "key": "key",
+        "score": "q · k",
+        "logit": "logit",
+        "weight": "weight",
+        "entropy": "Entropy",
+        "gradient": "Length of the gradient ‖J‖",
+        "colon": ": ",
+    },
+    "zh": {
+        "label": "softmax 试验台",
+        "power": "分量个数 d",
+        "temperature": "温度",
+        "scale": "除以 √d",
+        "caption": "一个查询和六个键",
+        "key": "键",
+        "score": "q · k",
+        "logit": "logit",
+        "weight": "权重",
+        "entropy": "熵",
+        "gradient": "梯度的长度 ‖J‖",
+        "colon": "：",
+    },
+}
+
+
+def softmax_explorer(language: str) -> str:
+    """Return the form of the softmax explorer with what it shows at first, and its data."""
+    text = _SOFTMAX[language]
+    found = explored(EXPLORED)
+    columns = zip(*(found[name].tolist() for name in ("score", "logit", "weight")), strict=True)
+    rows = [
+        f'<tr><th scope="row">{key}</th><td>{score:.2f}</td><td>{logit:.2f}</td>'
+        f'<td><svg aria-hidden="true"><rect width="{100 * weight:.1f}%" height="100%"></rect></svg>'
+        f"{weight:.3f}</td></tr>"
+        for key, (score, logit, weight) in enumerate(columns)
+    ]
+    heads = "".join(
+        f'<th scope="col">{text[name]}</th>' for name in ("key", "score", "logit", "weight")
+    )
+    values = {"entropy": f"{found['entropy']:.3f}", "gradient": f"{found['gradient']:#.3g}"}
+    results = "<br>".join(
+        f'{text[name]}{text["colon"]}<b data-of="{name}">{value}</b>'
+        for name, value in values.items()
+    )
+    lines = (
+        _form.start("softmax-explorer", text["label"], {}),
+        _form.label("softmax", "power", text["power"]),
+        _form.slider("softmax", "power", (0, POWERS - 1, 1), EXPLORED, str(2**EXPLORED)),
+        _form.label("softmax", "temperature", text["temperature"]),
+        _form.slider("softmax", "temperature", (0.25, 4, 0.25), 1, "1"),
+        _form.tick("softmax", "scale", text["scale"], ticked=True),
+        f'<table class="weights"><caption>{text["caption"]}</caption>',
+        f"<thead><tr>{heads}</tr></thead>",
+        f"<tbody>{''.join(rows)}</tbody></table>",
+        f'<output aria-live="polite">{results}</output>',
+        "</form>",
+        f'<script id="softmax-scores" type="application/json">{_data()}</script>',
+    )
+    return "\n".join(lines)
+
+
+def _data() -> str:
+    return json.dumps(partial_scores().tolist(), separators=(",", ":"))
+
+
+TABLES = {"cost": cost, "softmax": softmax, "softmax-explorer": softmax_explorer}
 
 
 def numbers() -> dict[str, str]:
