@@ -80,8 +80,7 @@ _EXPLORER = {
         "empty": "Queries with no key: {empty}.",
         "copy": "Copy",
         "where": "given to",
-        "code": "as",
-        "means": "meaning",
+        "how": "as, and what it means there",
         "attends": "<code>True</code> attends",
         "blocks": "<code>True</code> <strong>blocks</strong>",
         "added": "0 attends, −∞ blocks",
@@ -119,8 +118,7 @@ _EXPLORER = {
         "empty": "没有键可看的查询：{empty}。",
         "copy": "复制",
         "where": "交给",
-        "code": "写法",
-        "means": "含义",
+        "how": "写法，以及在那里的含义",
         "attends": "<code>True</code> 可以关注",
         "blocks": "<code>True</code> <strong>禁止</strong>关注",
         "added": "0 可以关注，−∞ 禁止关注",
@@ -181,20 +179,24 @@ def explorer(language: str) -> str:
     code = f"import torch\nmask = torch.ones({EXPLORED}, {EXPLORED}, dtype=torch.bool).tril()"
     given = "".join(
         f'<tr{marks}><th scope="row">{text[where]}</th>'
-        f"<td><code{marked}>{_form.escape(how)}</code></td><td>{text[meaning]}</td></tr>\n"
+        f"<td><code{marked}>{_form.escape(how)}</code><br>{text[meaning]}</td></tr>\n"
         for where, how, meaning, marks, marked in _GIVEN
     )
-    heads = "".join(f'<th scope="col">{text[name]}</th>' for name in ("where", "code", "means"))
+    heads = "".join(f'<th scope="col">{text[name]}</th>' for name in ("where", "how"))
     lines = (
         _form.start("mask-explorer", text["label"], {name: text[name] for name in words}),
+        "<div>",
         *fields,
-        f'<table class="mask"><caption>{text["caption"]}</caption>',
+        "</div>",
+        f'<div><p id="mask-caption">{text["caption"]}</p>',
+        '<table class="mask" aria-labelledby="mask-caption">',
         f'<thead><tr data-of="keys"><th scope="col">{text["corner"]}</th>{keys}</tr></thead>',
-        f'<tbody data-of="rows">{rows}</tbody></table>',
+        f'<tbody data-of="rows">{rows}</tbody></table></div>',
         f'<output data-of="summary" aria-live="polite">{summary}</output>',
         f'<p class="line"><code id="mask-code" data-of="code">{_form.escape(code)}</code>',
         f'<button type="button" data-clipboard-target="#mask-code">{text["copy"]}</button></p>',
-        f"<div><table>\n<thead><tr>{heads}</tr></thead>\n<tbody>{given}</tbody></table></div>",
+        f"<div><table><thead><tr>{heads}</tr></thead>",
+        f'<tbody data-of="given">{given}</tbody></table></div>',
         "</form>",
     )
     return "\n".join(lines)

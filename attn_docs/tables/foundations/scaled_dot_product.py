@@ -126,7 +126,7 @@ def softmax(language: str) -> str:
 _SOFTMAX = {
     "en": {
         "label": "Softmax explorer",
-        "power": "Components d",
+        "power": "Size d",
         "temperature": "Temperature",
         "scale": "Divide by √d",
         "caption": "One query and six keys",
@@ -140,7 +140,7 @@ _SOFTMAX = {
     },
     "zh": {
         "label": "softmax 试验台",
-        "power": "分量个数 d",
+        "power": "维度 d",
         "temperature": "温度",
         "scale": "除以 √d",
         "caption": "一个查询和六个键",
@@ -162,8 +162,8 @@ def softmax_explorer(language: str) -> str:
     columns = zip(*(found[name].tolist() for name in ("score", "logit", "weight")), strict=True)
     rows = [
         f'<tr><th scope="row">{key}</th><td>{score:.2f}</td><td>{logit:.2f}</td>'
-        f'<td><svg aria-hidden="true"><rect width="{100 * weight:.1f}%" height="100%"></rect></svg>'
-        f"{weight:.3f}</td></tr>"
+        f'<td>{weight:.3f} <svg aria-hidden="true"><rect width="{100 * weight:.1f}%" height="100%">'
+        "</rect></svg></td></tr>"
         for key, (score, logit, weight) in enumerate(columns)
     ]
     heads = "".join(
@@ -176,11 +176,13 @@ def softmax_explorer(language: str) -> str:
     )
     lines = (
         _form.start("softmax-explorer", text["label"], {}),
+        "<div>",
         _form.label("softmax", "power", text["power"]),
         _form.slider("softmax", "power", (0, POWERS - 1, 1), EXPLORED, str(2**EXPLORED)),
         _form.label("softmax", "temperature", text["temperature"]),
         _form.slider("softmax", "temperature", (0.25, 4, 0.25), 1, "1"),
         _form.tick("softmax", "scale", text["scale"], ticked=True),
+        "</div>",
         f'<table class="weights"><caption>{text["caption"]}</caption>',
         f"<thead><tr>{heads}</tr></thead>",
         f"<tbody>{''.join(rows)}</tbody></table>",

@@ -34,7 +34,7 @@
       const [score, logit, weight] = row.querySelectorAll("td")
       score.textContent = scores[power][i].toFixed(2)
       logit.textContent = logits[i].toFixed(2)
-      weight.lastChild.textContent = weights[i].toFixed(3)
+      weight.firstChild.textContent = `${weights[i].toFixed(3)} `
       row.querySelector("rect").setAttribute("width", `${(100 * weights[i]).toFixed(1)}%`)
     })
   }
