@@ -124,6 +124,12 @@ WANTED = {
         "first 4 2": ["10", "11", "11", "11"],
         "last 4 2": ["00", "00", "10", "11"],
     },
+    "kinds": {
+        "causal": ["10000", "11000", "11100", "11110", "11111"],
+        "window": ["10000", "11000", "01100", "00110", "00011"],
+        "prefix": ["11000", "11000", "11100", "11110", "11111"],
+        "padded": ["10000", "11000", "11100", "11110", "11110"],
+    },
 }
 NAMES = {
     "en": {
@@ -133,6 +139,9 @@ NAMES = {
         "wrong": "wrong: query axis",
         "first": "first with first",
         "last": "last with last",
+        "window": "window of 2",
+        "prefix": "prefix of 2",
+        "padded": "padding, key 4",
     },
     "zh": {
         "causal": "因果",
@@ -141,6 +150,9 @@ NAMES = {
         "wrong": "错误：加在查询轴上",
         "first": "首个对首个",
         "last": "末个对末个",
+        "window": "窗口宽度 2",
+        "prefix": "前缀长度 2",
+        "padded": "填充：键 4",
     },
 }
 panels = pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def kind_masks() -> dict[str, Tensor]:
         "causal": causal_mask(5),
         "window": sliding_window_mask(5, window=2),
         "prefix": causal_mask(5) | padding_mask([2], 5),
-        "both": causal_mask(5) & padding_mask([4], 5),
+        "padded": causal_mask(5) & padding_mask([4], 5),
     }
 
 
@@ -198,11 +198,11 @@ _KINDS = {
             "Four grids with the queries as rows and the keys as columns; a filled cell may be "
             "attended to, a cell with a cross may not. Keys that queries 0 to 4 see: causal "
             "{causal}; sliding window of two keys {window}; causal with a prefix of two keys that "
-            "all see {prefix}; causal with key 4 as padding {both}."
+            "all see {prefix}; causal with key 4 as padding {padded}."
         ),
         "window": "window of 2",
         "prefix": "prefix of 2",
-        "both": "padding, key 4",
+        "padded": "padding, key 4",
     },
     "zh": {
         **_GALLERY["zh"],
@@ -210,11 +210,11 @@ _KINDS = {
         "desc": (
             "四个方格图，行是查询，列是键；填色的格子可以关注，打叉的格子不可以。"
             "查询 0 到 4 依次能看到的键数：因果 {causal}；宽度为 2 的滑动窗口 {window}；"
-            "因果，外加人人可看的两个键的前缀 {prefix}；因果，键 4 是填充 {both}。"
+            "因果，外加人人可看的两个键的前缀 {prefix}；因果，键 4 是填充 {padded}。"
         ),
         "window": "窗口宽度 2",
         "prefix": "前缀长度 2",
-        "both": "填充：键 4",
+        "padded": "填充：键 4",
     },
 }
 
