@@ -110,6 +110,7 @@ def test_the_lines_make_the_mask(page) -> None:
         assert ("keep" in names) == case["padding"]
         if case["padding"]:
             assert torch.equal(names["keep"][None], keys_of(case))
+            assert "< -" not in answer["code"], "fewer than no keys"
 
 
 def test_the_rule_for_flex_attention_makes_the_mask(page) -> None:
