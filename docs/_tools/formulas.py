@@ -7,6 +7,7 @@ from markdown import Extension, Markdown
 from markdown.treeprocessors import Treeprocessor
 from math_core import LatexError, LatexToMathML
 
+from docs._tools import symbols
 from docs._tools.page import page_name
 
 
@@ -18,18 +19,29 @@ class _Formulas(Treeprocessor):
     converter = LatexToMathML(annotation=True, fancy_error=False)
 
     def run(self, root: Element) -> None:
+        page, section = page_name(self.md), ""
+        wanted = {tex for symbol in symbols.symbols(page).values() for tex in symbol["tex"]}
+        hint = symbols.HINTS[page.endswith(".zh.md")]
         for element in root.iter():
+            section = element.get("id", "") if element.tag == "h2" else section
             if element.get("class") == "arithmatex":
                 # arithmatex leaves \( … \) in a span or \[ … \] in a div
                 tex = unescape((element.text or "").strip()[2:-2].strip())
                 mathml = self.convert(tex, block=element.tag == "div")
+                if element.tag == "div" and section == "the-formula" and wanted:
+                    mathml, found = symbols.mark_formula(page, mathml, self.convert)
+                    wanted -= found
+                    element.tail = self.md.htmlStash.store(symbols.LINE.format(hint))
+                    hint = ""  # once is enough
                 element.set("class", "formula")
                 element.set("data-search-exclude", "")
                 if element.tag == "div":
                     element.set("tabindex", "0")  # wide formulas scroll, by keyboard too
                 element.text = self.md.htmlStash.store(mathml)
+        if wanted:
+            raise symbols.SymbolError(f"{page}: not in the formulas: {', '.join(sorted(wanted))}")
 
-    def convert(self, tex: str, *, block: bool) -> str:
+    def convert(self, tex: str, *, block: bool = False) -> str:
         try:
             return self.converter.convert_with_local_state(tex, displaystyle=block)
         except LatexError as error:
