@@ -19,27 +19,28 @@ class _Formulas(Treeprocessor):
     converter = LatexToMathML(annotation=True, fancy_error=False)
 
     def run(self, root: Element) -> None:
-        page, section = page_name(self.md), ""
-        wanted = {tex for symbol in symbols.symbols(page).values() for tex in symbol["tex"]}
-        hint = symbols.HINTS[page.endswith(".zh.md")]
+        page, section, found = page_name(self.md), None, list[str]()
+        missing = {tex for symbol in symbols.symbols(page).values() for tex in symbol["tex"]}
+        following = dict(zip(root, [*root][1:], strict=False))
         for element in root.iter():
-            section = element.get("id", "") if element.tag == "h2" else section
+            section = element.get("id") if element.tag == "h2" else section
             if element.get("class") == "arithmatex":
                 # arithmatex leaves \( … \) in a span or \[ … \] in a div
                 tex = unescape((element.text or "").strip()[2:-2].strip())
                 mathml = self.convert(tex, block=element.tag == "div")
-                if element.tag == "div" and section == "the-formula" and wanted:
-                    mathml, found = symbols.mark_formula(page, mathml, self.convert)
-                    wanted -= found
-                    element.tail = self.md.htmlStash.store(symbols.LINE.format(hint))
-                    hint = ""  # once is enough
+                if element.tag == "div" and section == "the-formula" and symbols.symbols(page):
+                    mathml = symbols.mark_formula(page, mathml, self.convert, found)
+                    missing.difference_update(found)
+                    if following.get(element, root).get("class") != "arithmatex":
+                        element.tail = self.md.htmlStash.store(symbols.links(page, found))
+                        found = []
                 element.set("class", "formula")
                 element.set("data-search-exclude", "")
                 if element.tag == "div":
                     element.set("tabindex", "0")  # wide formulas scroll, by keyboard too
                 element.text = self.md.htmlStash.store(mathml)
-        if wanted:
-            raise symbols.SymbolError(f"{page}: not in the formulas: {', '.join(sorted(wanted))}")
+        if missing:
+            raise FormulaError(f"{page}: not in its formulas: {', '.join(missing)}")
 
     def convert(self, tex: str, *, block: bool = False) -> str:
         try:
