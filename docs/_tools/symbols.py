@@ -1,20 +1,26 @@
-"""The one table of symbols: it links a chapter's formulas with the lines of its code.
+"""The one table of symbols, `symbols/*.toml`: it links a chapter's formulas with its lines of code.
 
-`symbols/notation.toml` holds what means the same on every page, the file of each part what its
-chapters add, and the line of code that computes, or takes in, each symbol of their formulas.
+notation.toml holds what means the same on every page. The file of each part adds what is a
+chapter's own, and the line of code that computes, or takes in, each symbol of its formulas.
 """
 
 import re
 import tomllib
-from collections.abc import Callable
 from functools import cache
 from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
+from docs._tools.formulas import CONVERTER
+
 FOLDER = Path(__file__).parent / "symbols"
+SECTION = re.compile(r'<h2 id="the-formula".*?(?=<h2 |$)', re.S)
+FORMULAS = re.compile(r'(?:<div class="formula".*?</div>\s*)+', re.S)
 BLOCK = re.compile(r'(<span class="filename">([^<]+)<.*?<code>)(.*?)(?=</code>)', re.S)
-LEADS = ("In the code:", "在代码中：")
+UNDER = '<div class="symbols" data-search-exclude><p>{}{}</p><p aria-live="polite"></p></div>\n'
+LEADS = {"en": "In the code:", "zh": "在代码中："}
+
+Lines = dict[tuple[str, str], list[str]]  # file and text of a line -> the symbols it computes
 
 
 @cache
@@ -31,72 +37,64 @@ def pages() -> dict[str, Any]:
     return found
 
 
-def symbols(page: str) -> dict[str, dict[str, Any]]:
-    """Return the symbols of a page, given its file below docs/; none where it links none."""
-    found: dict[str, dict[str, Any]] = pages().get(re.sub(r"(\.zh)?\.md$", "", page), {})
-    return found.get("symbols", {})
+def link(page: str, html: str) -> str:
+    """Return a page in which the symbols of its formulas and the lines of its code are linked."""
+    symbols = pages().get(re.sub(r"(\.zh)?\.md$", "", page), {}).get("symbols", {})
+    if not symbols or 'id="the-formula"' not in html:  # headings also come alone
+        return html
+    language = "zh" if page.endswith(".zh.md") else "en"
+    spelled = {_pattern(tex): (key, tex) for key in symbols for tex in symbols[key]["tex"]}
+    patterns = sorted(spelled, key=len, reverse=True)  # W_Q before W
+    lines: Lines = {}
+    for key, symbol in symbols.items():
+        lines.setdefault((symbol["file"], symbol["line"]), []).append(key)
+    missing = {*spelled.values(), *lines}
+
+    def mark_formulas(formulas: re.Match[str]) -> str:
+        here = set()
+
+        def mark(match: re.Match[str]) -> str:
+            key, tex = spelled[patterns[(match.lastindex or 0) - 1]]
+            here.add(key)
+            missing.discard((key, tex))
+            return f'<mrow data-symbol="{key}">{match[0]}</mrow>'
+
+        html = re.sub("|".join(f"({pattern})" for pattern in patterns), mark, formulas[0])
+        links = "".join(_link(key, lines, symbols[key], language) for key in symbols if key in here)
+        return html + UNDER.format(LEADS[language], links)
+
+    def mark_lines(block: re.Match[str]) -> str:
+        code = block[3].split("\n")
+        texts = [unescape(re.sub("<span class=.sd.*|<[^>]*>", "", text)) for text in code]
+        for line, keys in lines.items():
+            at = [
+                i for i, text in enumerate(texts) if line == (block[2], line[1]) and line[1] in text
+            ]
+            if len(at) == 1:
+                missing.discard(line)
+                stop = f'id="code-{keys[0]}" data-symbol="{" ".join(keys)}" tabindex="0"'
+                code[at[0]] = re.sub("^( *)(.*)", rf"\1<bdi {stop}>\2</bdi>", code[at[0]])
+        return block[1] + "\n".join(code)
+
+    html = SECTION.sub(lambda section: FORMULAS.sub(mark_formulas, section[0]), html)
+    html = BLOCK.sub(mark_lines, html)
+    if missing:
+        raise ValueError(f"{page}: not in a formula, or not in one line of code: {sorted(missing)}")
+    return html
 
 
-def mark_formula(page: str, mathml: str, convert: Callable[[str], str], found: list[str]) -> str:
-    """Return a formula with its symbols marked; add the spellings it holds to those found."""
-    formula, annotation, tex = mathml.partition("<annotation")
-    keys = {tex: key for key, symbol in symbols(page).items() for tex in symbol["tex"]}
-    spelled = {_pattern(convert(tex)): tex for tex in keys}
-    patterns = sorted(spelled, key=len, reverse=True)
-
-    def mark(match: re.Match[str]) -> str:
-        found.append(spelled[patterns[(match.lastindex or 0) - 1]])
-        return f'<mrow data-symbol="{keys[found[-1]]}">{match[0]}</mrow>'
-
-    return re.sub("|".join(f"({one})" for one in patterns), mark, formula) + annotation + tex
+def _link(key: str, lines: Lines, symbol: dict[str, str], language: str) -> str:
+    letter, _, index = key.partition("_")
+    letter = unescape(f"&{letter};").strip("&;")  # sigma is σ
+    label = escape(re.sub("[$`]", "", f"{letter}{_}{index}: {symbol[language]}"))
+    place = f"#code-{lines[symbol['file'], symbol['line']][0]}"
+    text = letter + (f"<sub>{index}</sub>" if index else "")
+    return f' <a href="{place}" data-symbol="{key}" aria-label="{label}">{text}</a>'
 
 
-def links(page: str, found: list[str]) -> str:
-    """Return what stands under formulas: a link for each symbol found, and room for its meaning."""
-    chinese = page.endswith(".zh.md")
-    html = LEADS[chinese]
-    for key, symbol in symbols(page).items():
-        if not set(found).isdisjoint(symbol["tex"]):
-            line = next(k for k, s in symbols(page).items() if s["line"] == symbol["line"])
-            letter, _, index = key.partition("_")
-            letter = unescape(f"&{letter};").strip("&;")  # sigma is σ
-            name = f"{letter}_{index}" if index else letter
-            label = escape(f"{name}: {re.sub('[$`]', '', symbol['zh' if chinese else 'en'])}")
-            text = f"{letter}<sub>{index}</sub>" if index else letter
-            html += f' <a href="#code-{line}" data-symbol="{key}" aria-label="{label}">{text}</a>'
-    return f'<div class="symbols" data-search-exclude><p>{html}</p><p aria-live="polite"></p></div>'
-
-
-def _pattern(mathml: str) -> str:
-    row = mathml.partition("<semantics>")[2].partition("<annotation")[0]
+def _pattern(tex: str) -> str:
+    row = CONVERTER.convert_with_local_state(tex, displaystyle=True)
+    row = row.partition("<semantics>")[2].partition("<annotation")[0]
     row = row.removeprefix("<mrow>").removesuffix("</mrow>") if row[:6] == "<mrow>" else row
     # spacing, which is in attributes, depends on what stands around
     return re.sub(r"<(\w+)[^>]*>", r"<\1\\b[^>]*>", re.escape(row))
-
-
-def mark_code(page: str, html: str) -> str:
-    """Return a page with the lines marked that compute the symbols of its formulas."""
-    missing = set(symbols(page))
-
-    def mark(block: re.Match[str]) -> str:
-        lines = block[3].split("\n")
-        computes: dict[int, list[str]] = {}
-        for key, symbol in symbols(page).items():
-            if symbol["file"] == block[2]:
-                text = symbol["line"]
-                at = [
-                    i for i, line in enumerate(lines) if text in unescape(re.sub("<.*?>", "", line))
-                ]
-                if len(at) != 1 or 'class="sd"' in lines[at[0]]:
-                    raise ValueError(f"{page}: {key}: {text!r} must be in one line; got {len(at)}")
-                computes.setdefault(at[0], []).append(key)
-                missing.discard(key)
-        for i, keys in computes.items():
-            stop = f'id="code-{keys[0]}" data-symbol="{" ".join(keys)}" tabindex="0"'
-            lines[i] = re.sub("^( *)(.*)", rf"\1<span {stop}>\2</span>", lines[i])
-        return block[1] + "\n".join(lines)
-
-    html, blocks = BLOCK.subn(mark, html)
-    if missing and blocks:  # headings come alone, for the table of contents
-        raise ValueError(f"{page}: no block shows the line of {', '.join(sorted(missing))}")
-    return html
