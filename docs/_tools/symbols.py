@@ -66,12 +66,10 @@ def link(page: str, html: str) -> str:
     def mark_lines(block: re.Match[str]) -> str:
         code = block[3].split("\n")
         texts = [unescape(re.sub("<span class=.sd.*|<[^>]*>", "", text)) for text in code]
-        for line, keys in lines.items():
-            at = [
-                i for i, text in enumerate(texts) if line == (block[2], line[1]) and line[1] in text
-            ]
+        for (file, line), keys in lines.items():
+            at = [i for i, text in enumerate(texts) if file == block[2] and line in text]
             if len(at) == 1:
-                missing.discard(line)
+                missing.discard((file, line))
                 stop = f'id="code-{keys[0]}" data-symbol="{" ".join(keys)}" tabindex="0"'
                 code[at[0]] = re.sub("^( *)(.*)", rf"\1<bdi {stop}>\2</bdi>", code[at[0]])
         return block[1] + "\n".join(code)

@@ -56,7 +56,7 @@ def formulas(site: Site, url: str) -> list[Element]:
 
 def test_every_formula_is_evaluated_by_one_test(site: Site) -> None:
     shown = Counter(
-        (url, " ".join("".join(math.find(".//annotation").itertext()).split()))
+        (url, "".join("".join(math.find(".//annotation").itertext()).split()))
         for url in site.pages
         for math in ([] if url.startswith("zh/") else formulas(site, url))
     )
@@ -66,7 +66,7 @@ def test_every_formula_is_evaluated_by_one_test(site: Site) -> None:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             for mark in getattr(node, "decorator_list", []):
                 if ast.unparse(mark).startswith("pytest.mark.formula(") and "test_" in node.name:
-                    evaluated[place, " ".join(ast.literal_eval(mark.args[0]).split())] += 1
+                    evaluated[place, "".join(ast.literal_eval(mark.args[0]).split())] += 1
     assert evaluated == shown
 
 
