@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 from tests.site.test_browser import CHAPTER, violations
 
 LIT = "() => [...document.querySelectorAll('.lit')].map(e => [e.localName, e.dataset.symbol])"
+BELOW = "document.querySelector('.symbols + *').offsetTop"
 BOTH = [["mrow", "K"], ["mrow", "K"], ["a", "K"], ["bdi", "Q K"]]
 LINE = "scores = query @ key.mT * scale  # … n m"
 MEANINGS = {"": "K: the keys, one a row", "zh/": "K: 键，每行一个"}
@@ -19,10 +20,10 @@ def page(visit) -> Page:
 @pytest.mark.parametrize("prefix", MEANINGS)
 def test_a_symbol_lights_its_line_and_says_what_it_is(visit, prefix):
     tab = visit(prefix + CHAPTER, width=1280).tab
-    below = tab.locator(".symbols + *").bounding_box()
+    below = tab.evaluate(BELOW)
     tab.locator("mrow[data-symbol=K]").last.hover()
     assert tab.evaluate(LIT) == BOTH
-    assert tab.locator(".symbols + *").bounding_box() == below, "the page moved"
+    assert tab.evaluate(BELOW) == below, "the page moved"
     note = tab.locator(".symbols > :last-child")
     expect(note).to_have_text(MEANINGS[prefix] + LINE)
     note.get_by_role("link").click()
