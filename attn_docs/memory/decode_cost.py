@@ -118,7 +118,7 @@ def decode_cost(
     check_size("head_dim", head_dim)
     multiply_adds = batch * new * num_heads * length * 2 * head_dim  # scores, then values
     numbers = batch * num_kv_heads * length * 2 * head_dim  # keys, then values
-    return DecodeCost(2 * multiply_adds, numbers * bytes_per_number)
+    return DecodeCost(2 * multiply_adds, numbers * bytes_per_number)  # FLOP, then bytes
 
 
 def latent_decode_cost(

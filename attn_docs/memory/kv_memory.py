@@ -194,17 +194,16 @@ def kv_cache_bytes(
 ) -> int:
     r"""Count the bytes of the keys and values, or latent vectors, that a model keeps.
 
-    $$\text{batch} \cdot \text{itemsize} \cdot \Bigl(
-    \sum_{\text{full}} 2 g d\, T + \sum_{\text{windowed}} 2 g d \min(T, W)
-    + \sum_{\text{latent}} (d_c + d_r)\, T \Bigr)$$
+    $$b\, s\, \Bigl( \sum_{\text{full}} 2 g d\, T + \sum_{\text{windowed}} 2 g d \min(T, W)
+    + \sum_{\text{latent}} (c + r)\, T \Bigr)$$
 
     The sums go over the layers that keep something: shared ones do not.
 
     Args:
         config: The model's layers.
         length: Number of tokens T of each sequence, 0 or more.
-        batch: Number of sequences.
-        dtype: The dtype of what is kept.
+        batch: Number of sequences b.
+        dtype: The dtype of what is kept: s bytes a number.
 
     Returns:
         Number of bytes.

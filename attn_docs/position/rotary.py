@@ -75,8 +75,9 @@ def apply_rotary(
     check_positions(positions, x.size(0), x.size(2))
 
     dtype = torch.promote_types(x.dtype, torch.float32)
-    pair = torch.arange(0, rotary_dim, 2, device=x.device).to(dtype)
-    angles = positions.to(x.device).unsqueeze(-1) * (1.0 / theta ** (pair / rotary_dim))
+    pair = torch.arange(0, rotary_dim, 2, device=x.device).to(dtype)  # 2i
+    omega = 1.0 / theta ** (pair / rotary_dim)
+    angles = positions.to(x.device).unsqueeze(-1) * omega  # n D/2
     if angles.ndim == 3:
         angles = angles.unsqueeze(1)  # b 1 n D/2
     cos, sin = angles.cos(), angles.sin()

@@ -12,6 +12,7 @@ from markdown.postprocessors import Postprocessor
 from markdown.preprocessors import Preprocessor
 
 from docs._tools.page import page_name
+from docs._tools.symbols import link
 
 OPENING = re.compile(r'^(?P<indent> *)```python( hl_lines="[^"]+")?$')
 INCLUDE = re.compile(r'^ *--8<-- "(?P<path>[^":]+\.py)(:\w+)?"$')
@@ -50,6 +51,7 @@ class _Looks(Postprocessor):
         text = text.replace('<span class="c1">#&gt;', '<span class="c1 output">#&gt;')
         # the signature in an API heading is coloured as Python, but is no block to run
         text = text.replace('<code class="highlight language-python">', '<code class="highlight">')
+        text = link(page_name(self.md), text)
         label = FOLD_LABELS[page_name(self.md).endswith(".zh.md")]
         button = f'<button class="fold" type="button" aria-expanded="false" aria-label="{label}">'
         return DOCSTRING.sub(rf'\1{button}</button><span class="docstring">\2</span>\3', text)

@@ -9,14 +9,14 @@ from math_core import LatexError, LatexToMathML
 
 from docs._tools.page import page_name
 
+CONVERTER = LatexToMathML(annotation=True, fancy_error=False)
+
 
 class FormulaError(ValueError):
     """A formula that is not TeX; the message names the page and the formula."""
 
 
 class _Formulas(Treeprocessor):
-    converter = LatexToMathML(annotation=True, fancy_error=False)
-
     def run(self, root: Element) -> None:
         for element in root.iter():
             if element.get("class") == "arithmatex":
@@ -31,7 +31,7 @@ class _Formulas(Treeprocessor):
 
     def convert(self, tex: str, *, block: bool) -> str:
         try:
-            return self.converter.convert_with_local_state(tex, displaystyle=block)
+            return CONVERTER.convert_with_local_state(tex, displaystyle=block)
         except LatexError as error:
             raise FormulaError(f"{page_name(self.md)}: bad TeX in ${tex}$: {error}") from error
 

@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -230,3 +231,14 @@ def test_without_tanh_all_queries_get_the_same() -> None:
         mended=False,
     )
     torch.testing.assert_close(weights, weights[:1].expand(N, M), atol=1e-12, rtol=0)
+
+
+@pytest.mark.formula(r"a(q, k) = w_v^\top \tanh(W_q q + W_k k)")
+def test_the_formula_is_the_score() -> None:
+    attend, (queries, keys, _) = module(), inputs()
+    W_q, W_k, w_v = (parameter.detach().numpy() for parameter in attend.parameters())
+    scores = attend.score(queries, keys).detach().numpy()
+    for text, i, j in itertools.product(range(B), range(N), range(M)):
+        q, k = queries[text, i].numpy(), keys[text, j].numpy()
+        a = w_v @ np.tanh(W_q @ q + W_k @ k)
+        np.testing.assert_allclose(scores[text, i, j], a[0], rtol=0, atol=1e-12)

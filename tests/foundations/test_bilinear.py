@@ -1,7 +1,9 @@
 """Bilinear attention against PyTorch's bilinear form, its variance, and its exhibits."""
 
+import itertools
 import math
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -196,3 +198,18 @@ def test_exhibit_has_the_right_shape_and_is_wrong_until_its_line_is_mended(name:
     assert outputs[0].shape == expected.shape
     assert not torch.allclose(outputs[0], expected, atol=0.1)
     torch.testing.assert_close(outputs[1], expected, atol=1e-12, rtol=0)
+
+
+@pytest.mark.formula(
+    r"a(q, k) = \frac{q^\top W k}{(d_q d_k)^{1/4}}"
+    r"= \frac{1}{(d_q d_k)^{1/4}} \sum_{a=1}^{d_q} \sum_{b=1}^{d_k} q_a W_{ab} k_b"
+)
+def test_the_formula_is_the_score() -> None:
+    attend, (queries, keys, _) = module(), inputs()
+    W, d_q, d_k = attend.weight.detach().numpy(), Q, K
+    scores = attend.score(queries, keys).detach().numpy()
+    for text, i, j in itertools.product(range(B), range(N), range(M)):
+        q, k = queries[text, i].numpy(), keys[text, j].numpy()
+        pairs = sum(q[a] * W[a, b] * k[b] for a in range(d_q) for b in range(d_k))
+        for a in (q.T @ W @ k / (d_q * d_k) ** 0.25, pairs / (d_q * d_k) ** 0.25):
+            np.testing.assert_allclose(scores[text, i, j], a, rtol=0, atol=1e-12)

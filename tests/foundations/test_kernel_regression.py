@@ -346,3 +346,43 @@ def test_fitted_on_itself_loses_the_width_and_leave_one_out_finds_it() -> None:
 
 def test_the_width_begins_at_one() -> None:
     assert KernelRegression().width == 1
+
+
+@pytest.mark.formula(
+    r"""f(x) = \frac{\sum_{i=1}^{m} K(x - x_i)\, y_i}{\sum_{l=1}^{m} K(x - x_l)}
+    \qquad
+    K(u) = \exp\!\left(-\frac{u^2}{2\sigma^2}\right)"""
+)
+def test_the_formula_with_a_kernel_is_the_prediction() -> None:
+    queries, xs, y = (points.tolist() for points in inputs())
+    sigma, m = 0.6, len(xs)
+
+    def K(u: float) -> float:
+        return math.exp(-(u**2) / (2 * sigma**2))
+
+    def f(x: float) -> float:
+        return sum(K(x - xs[i]) * y[i] for i in range(m)) / sum(K(x - xs[l]) for l in range(m))
+
+    found = nadaraya_watson(*inputs(), width=sigma).tolist()
+    assert found == pytest.approx([f(x) for x in queries], rel=0, abs=1e-12)
+
+
+@pytest.mark.formula(
+    r"""f(x) = \sum_{i=1}^{m} \operatorname{softmax}_i\!\left(
+    -\frac{1}{2}\left(\frac{x - x_i}{\sigma}\right)^{2}\right) y_i
+    \qquad
+    \operatorname{softmax}_i(s) = \frac{e^{s_i}}{\sum_{l} e^{s_l}}"""
+)
+def test_the_formula_with_a_softmax_is_the_prediction() -> None:
+    queries, xs, y = (points.tolist() for points in inputs())
+    sigma, m = 0.6, len(xs)
+
+    def softmax(i: int, s: list[float]) -> float:
+        return math.e ** s[i] / sum(math.e**s_l for s_l in s)
+
+    def f(x: float) -> float:
+        s = [-1 / 2 * ((x - x_i) / sigma) ** 2 for x_i in xs]
+        return sum(softmax(i, s) * y[i] for i in range(m))
+
+    found = nadaraya_watson(*inputs(), width=sigma).tolist()
+    assert found == pytest.approx([f(x) for x in queries], rel=0, abs=1e-12)

@@ -453,3 +453,33 @@ def test_a_finite_fill_makes_an_empty_row_the_mean(tmp_path: Path) -> None:
         query, key, value, padding_mask([4, 0])
     )
     torch.testing.assert_close(found[1], value[1].mean(0).expand(4, 8), rtol=0, atol=1e-12)
+
+
+@pytest.mark.formula(
+    r"""W = \operatorname{softmax}(S + M)
+    \qquad
+    M_{ij} =
+    \begin{cases} 0 & \text{mask}_{ij} = 1 \\ -\infty & \text{mask}_{ij} = 0 \end{cases}"""
+)
+def test_the_formula_is_the_weights() -> None:
+    n, m, d = 3, 5, 4
+    query, key = normal(n, d, seed=1), normal(m, d, seed=2)
+    mask = causal_mask(n, m, offset=1)
+    S = query.numpy() @ key.numpy().T / d**0.5
+    M = np.array([[0 if mask[i, j] == 1 else -np.inf for j in range(m)] for i in range(n)])
+    W = np.exp(S + M) / np.exp(S + M).sum(axis=1, keepdims=True)
+    np.testing.assert_array_equal(to_additive(mask).numpy(), M)
+    np.testing.assert_allclose(attention_weights(query, key, mask).numpy(), W, rtol=0, atol=1e-12)
+
+
+@pytest.mark.formula(
+    r"""\text{causal}_{ij} = [\, j \le i \,]
+    \qquad
+    \text{padding}_{bj} = [\, j < \text{length}_b \,]"""
+)
+def test_the_formulas_are_the_two_masks() -> None:
+    n, m, length = 3, 5, [4, 0, 5, 1]
+    causal = [[j <= i for j in range(m)] for i in range(n)]
+    padding = [[j < length[b] for j in range(m)] for b in range(len(length))]
+    assert causal_mask(n, m).tolist() == causal
+    assert padding_mask(length, m).tolist() == padding

@@ -4,6 +4,7 @@ import math
 import re
 import types
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from attn_docs import encode_step_by_step
+from attn_docs import AdditiveAttention, encode_step_by_step
 from attn_docs.benchmarks.foundations import origin as bench
 from attn_docs.tables.foundations import origin as tables
 from docs._tools.blocks import ROOT
@@ -271,3 +272,57 @@ def test_last_state_only() -> None:
     assert wrong.shape == wanted.shape
     assert torch.equal(wrong, states[:, -1:].expand(2, 3, 4))
     torch.testing.assert_close(right, wanted, rtol=0, atol=1e-12)
+
+
+@pytest.mark.formula(
+    r"""\begin{aligned}
+    r_t &= \sigma(W_{i r} x_t + b_{i r} + W_{h r} h_{t-1} + b_{h r}) \\
+    z_t &= \sigma(W_{i z} x_t + b_{i z} + W_{h z} h_{t-1} + b_{h z}) \\
+    c_t &= \tanh\bigl(W_{i c} x_t + b_{i c} + r_t \odot (W_{h c} h_{t-1} + b_{h c})\bigr) \\
+    h_t &= (1 - z_t) \odot c_t + z_t \odot h_{t-1}
+    \end{aligned}"""
+)
+def test_the_formula_of_the_encoder() -> None:
+    inputs, gru = make(1, 4, 3, 2, dtype=torch.float64)
+    weights = [parameter.detach().numpy() for parameter in gru.parameters()]
+    (W_ir, W_iz, W_ic), (W_hr, W_hz, W_hc), (b_ir, b_iz, b_ic), (b_hr, b_hz, b_hc) = (
+        np.split(weight, 3) for weight in weights
+    )
+
+    def sigma(x: np.ndarray) -> np.ndarray:
+        return 1 / (1 + np.exp(-x))
+
+    h = np.zeros(2)
+    states = encode_step_by_step(inputs, gru)[0].detach().numpy()
+    for x, state in zip(inputs[0].detach().numpy(), states, strict=True):
+        r = sigma(W_ir @ x + b_ir + W_hr @ h + b_hr)
+        z = sigma(W_iz @ x + b_iz + W_hz @ h + b_hz)
+        c = np.tanh(W_ic @ x + b_ic + r * (W_hc @ h + b_hc))
+        h = (1 - z) * c + z * h
+        np.testing.assert_allclose(state, h, rtol=0, atol=1e-12)
+
+
+@pytest.mark.formula(
+    r"""a_{ij} = v^\top \tanh(W s_{i-1} + U h_j)
+    \qquad
+    w_{ij} = \frac{\exp(a_{ij})}{\sum_{l=1}^{n} \exp(a_{il})}
+    \qquad
+    o_i = \sum_{j=1}^{n} w_{ij}\, h_j"""
+)
+def test_the_formula_of_the_attention_is_additive_attention() -> None:
+    steps, n, d, e, width = 3, 5, 2, 4, 6
+    numbers = np.random.default_rng(0)
+    shapes = (steps, e), (n, d), (width, e), (width, d), (width,)
+    s, h, W, U, v = (numbers.normal(size=shape) for shape in shapes)
+    attend = AdditiveAttention(query_dim=e, key_dim=d, hidden_dim=width).double()
+    with torch.no_grad():
+        for parameter, given_ in zip(attend.parameters(), (W, U, v[None]), strict=True):
+            parameter.copy_(torch.from_numpy(given_))
+    query, states = torch.from_numpy(s)[None], torch.from_numpy(h)[None]
+    output, weights = attend(query, states, states, need_weights=True)
+    for i in range(steps):
+        a = [v.T @ np.tanh(W @ s[i] + U @ h[j]) for j in range(n)]
+        w = [np.exp(a[j]) / sum(np.exp(a[l]) for l in range(n)) for j in range(n)]
+        o = sum(w[j] * h[j] for j in range(n))
+        np.testing.assert_allclose(weights[0, i].detach(), w, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(output[0, i].detach(), o, rtol=0, atol=1e-12)

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -91,3 +92,24 @@ def test_the_weighted_mean_of_the_three_words() -> None:
     assert mixed[1].tolist() == pytest.approx(wanted, abs=1e-6)
     assert by_hand[1] == pytest.approx(wanted, abs=1e-6)
     torch.testing.assert_close(mixed, weights @ torch.tensor(values))
+
+
+@pytest.mark.formula(
+    r"""w_{ij} = \frac{\exp(q_i \cdot k_j / \sqrt{d})}
+    {\sum_{l=1}^{m} \exp(q_i \cdot k_l / \sqrt{d})}
+    \qquad
+    o_i = \sum_{j=1}^{m} w_{ij}\, v_j"""
+)
+def test_the_formula_is_weights_and_output() -> None:
+    n, m, d, e = 3, 5, 4, 2
+    numbers = np.random.default_rng(0)
+    q, k, v = (numbers.normal(size=shape) for shape in ((n, d), (m, d), (m, e)))
+    w = np.empty((n, m))
+    for i in range(n):
+        for j in range(m):
+            total = sum(np.exp(q[i] @ k[l] / np.sqrt(d)) for l in range(m))
+            w[i, j] = np.exp(q[i] @ k[j] / np.sqrt(d)) / total
+    o = [sum(w[i, j] * v[j] for j in range(m)) for i in range(n)]
+    output, weights = attention_by_hand(q.tolist(), k.tolist(), v.tolist())
+    np.testing.assert_allclose(weights, w, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(output, o, rtol=0, atol=1e-12)

@@ -5,6 +5,7 @@ import itertools
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -664,3 +665,20 @@ def test_the_weights_alone_refuse_what_the_output_refuses() -> None:
         attention_weights(query, key)
     with pytest.raises(ValueError, match=r"^scale must be finite; got nan$"):
         attention_weights(query, key, scale=math.nan, enable_gqa=True)
+
+
+@pytest.mark.formula(
+    r"""\operatorname{Attention}(Q, K, V)
+    = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d}} + M\right) V"""
+)
+def test_the_formula_is_the_output() -> None:
+    n, m, d, e = 3, 5, 4, 2
+    Q, K, V = (normal(*shape, seed=i).numpy() for i, shape in enumerate(((n, d), (m, d), (m, e))))
+    M = np.where(np.arange(m) <= np.arange(n)[:, None] + 1, 0, -np.inf)
+
+    def softmax(x: np.ndarray) -> np.ndarray:
+        return np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)
+
+    attention = softmax(Q @ K.T / np.sqrt(d) + M) @ V
+    found = scaled_dot_product_attention(*(torch.from_numpy(x) for x in (Q, K, V, M)))
+    np.testing.assert_allclose(found.numpy(), attention, rtol=0, atol=1e-12)

@@ -629,3 +629,25 @@ def test_the_farthest_key_wins_when_the_sign_is_forgotten(tmp_path: Any) -> None
     order = torch.cdist(query, key)[0, 0].argsort()
     weights = wrong(query, key, value, need_weights=True)[1][0, 0, order]
     assert all(near < far for near, far in pairwise(weights.tolist()))
+
+
+@pytest.mark.formula(
+    r"""o_i = \sum_{j=1}^{m} w_{ij}\, v_j,
+    \qquad w_{ij} = \frac{e^{a(q_i, k_j)}}{\sum_{l=1}^{m} e^{a(q_i, k_l)}}"""
+)
+@mechanisms
+def test_the_formula_is_output_and_weights(attend: ScoreAttention) -> None:
+    queries, keys, values = inputs(b=1)
+    output, weights = attend(queries, keys, values, need_weights=True)
+
+    def a(q: Tensor, k: Tensor) -> Tensor:
+        return attend.score(q.view(1, 1, -1), k.view(1, 1, -1)).squeeze()
+
+    q, k, v = queries[0], keys[0], values[0]
+    n, m = len(q), len(k)
+    for i in range(n):
+        powers = [math.e ** a(q[i], k[l]) for l in range(m)]
+        w_i = [math.e ** a(q[i], k[j]) / sum(powers) for j in range(m)]
+        o_i = sum(w_i[j] * v[j] for j in range(m))
+        torch.testing.assert_close(weights[0, i], torch.stack(w_i), rtol=0, atol=1e-12)
+        torch.testing.assert_close(output[0, i], o_i, rtol=0, atol=1e-12)

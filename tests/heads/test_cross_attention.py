@@ -349,3 +349,23 @@ def test_values_from_the_target_fail_when_the_lengths_differ(tmp_path: Path) -> 
     swapped = attention_of("queries_from_context", tmp_path, mended=False)
     masks = padding_mask([4, 2]), padding_mask([4, 4])
     assert swapped(layer(8, 8, 8), normal(2, 4, 8), normal(2, 4, 8), *masks).shape == (2, 4, 8)
+
+
+# --- the formulas of the page -----------------------------------------------------------------
+
+
+@pytest.mark.formula(r"""
+Q = X W_Q \qquad K = C W_K \qquad V = C W_V
+\qquad
+O = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d}} + M\right) V
+""")
+def test_the_formula() -> None:
+    attend, (X, C), d = layer(), inputs(), SIZE
+    for projection in (attend.q_proj, attend.k_proj, attend.v_proj):
+        torch.nn.init.zeros_(projection.bias)  # the formula has none
+    W_Q, W_K, W_V = attend.q_proj.weight.T, attend.k_proj.weight.T, attend.v_proj.weight.T
+    mask = normal(N, M, seed=2)
+    mask[:, -1] = float("-inf")
+    Q, K, V = X @ W_Q, C @ W_K, C @ W_V
+    O = torch.softmax(Q @ K.mT / d**0.5 + mask, dim=-1) @ V
+    torch.testing.assert_close(attend(X, C, mask), O, rtol=0, atol=1e-12)

@@ -523,3 +523,47 @@ def test_the_numbers_are_those_of_the_model() -> None:
     assert (numbers["cache_32"], numbers["cache_8"]) == ("512 KiB", "128 KiB")
     for language in ("en", "zh"):
         assert tables.repaired(language).count("\n| ") == 8
+
+
+# --- the formulas of the page -----------------------------------------------------------------
+
+
+@pytest.mark.formula(r"""
+W'^K_j = \frac{1}{r} \sum_{i = jr}^{jr + r - 1} W^K_i
+\qquad
+W'^V_j = \frac{1}{r} \sum_{i = jr}^{jr + r - 1} W^V_i
+\qquad
+r = h / g
+""")
+def test_the_formula_of_the_mean() -> None:
+    h, g, d = 6, 2, 4
+    multi = multi_head(h, kv_dim=10)
+    grouped = to_grouped_query(multi, g)
+    r = h // g
+    for old, new in ((multi.k_proj, grouped.k_proj), (multi.v_proj, grouped.v_proj)):
+        W, found = old.weight.view(h, d, 10), new.weight.view(g, d, 10)
+        for j in range(g):
+            wanted = 1 / r * sum(W[i] for i in range(j * r, j * r + r - 1 + 1))
+            assert error(found[j], wanted) <= 1e-12
+
+
+@pytest.mark.formula(r"""
+q_i \cdot \bar k = \frac1r \bigl( q_i \cdot k_i + \sum_{i' \ne i} q_i \cdot k_{i'} \bigr)
+""")
+def test_the_formula_of_a_pooled_score() -> None:
+    h, g, seen = 6, 2, []
+
+    def attend(query: Tensor, key: Tensor, *_: object, **__: object) -> Tensor:
+        seen.append((query, key))
+        return torch.zeros_like(query)
+
+    multi = multi_head(h, attend=attend, rotary=RotaryEmbedding(4))
+    x = normal(1, 5, 24, seed=1)
+    multi(x)
+    to_grouped_query(multi, g)(x)
+    (q, k), (query, k_bar) = seen
+    r = h // g
+    for i in range(h):
+        others = [other for other in range(i // r * r, i // r * r + r) if other != i]
+        score = 1 / r * (q[0, i] @ k[0, i].T + sum(q[0, i] @ k[0, other].T for other in others))
+        assert error(query[0, i] @ k_bar[0, i // r].T, score) <= 1e-12

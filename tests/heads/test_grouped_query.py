@@ -651,3 +651,51 @@ def test_the_table_counts_what_the_module_has() -> None:
 
 def test_a_ratio_is_the_first_calls_time_over_the_seconds() -> None:
     assert paired_ratio(lambda: sum(range(20_000)), lambda: None, 3) > 5
+
+
+# --- the formulas of the page -----------------------------------------------------------------
+
+
+def layer_in_letters() -> tuple[GroupedQueryAttention, Tensor, Tensor, list[Tensor]]:
+    """Return a layer with h = 6 and g = 2, what goes in, and what each head finds."""
+    h, g, d, D, D_kv = 6, 2, 4, 11, 10
+    torch.manual_seed(1)
+    layer = GroupedQueryAttention(D, h, g, kv_dim=D_kv, head_dim=d, bias=False).double()
+    X, C = normal(1, 5, D, seed=1), normal(1, 7, D_kv, seed=2)
+    W_Q = [layer.q_proj.weight[i * d : (i + 1) * d].T for i in range(h)]
+    W_K = [layer.k_proj.weight[j * d : (j + 1) * d].T for j in range(g)]
+    W_V = [layer.v_proj.weight[j * d : (j + 1) * d].T for j in range(g)]
+    r = h // g
+    head = []
+    for i in range(h):
+        Q, K, V = X @ W_Q[i], C @ W_K[math.floor(i / r)], C @ W_V[math.floor(i / r)]
+        head.append(torch.softmax(Q @ K.mT / math.sqrt(d), dim=-1) @ V)
+    return layer, X, C, head
+
+
+@pytest.mark.formula(r"""
+\operatorname{head}_i = \operatorname{Attention}\bigl(X W^Q_i,\; C W^K_{\lfloor i / r \rfloor},\;
+C W^V_{\lfloor i / r \rfloor}\bigr)
+\qquad r = h / g
+\qquad i = 0, \dots, h - 1
+""")
+def test_the_formula_of_a_head() -> None:
+    layer, X, C, head = layer_in_letters()
+    for attend in (F.scaled_dot_product_attention, *FORMS):
+        layer.attend, found = attend, []
+        with layer.out_proj.register_forward_pre_hook(
+            lambda _, inputs, found=found: found.extend(inputs[0].split(4, dim=-1))
+        ):
+            layer(X, C)
+        assert max(error(*pair) for pair in zip(found, head, strict=True)) <= 1e-12
+
+
+@pytest.mark.formula(
+    r"Y = \operatorname{Concat}(\operatorname{head}_0, \dots, \operatorname{head}_{h-1})\, W^O"
+)
+def test_the_formula_of_the_output() -> None:
+    layer, X, C, head = layer_in_letters()
+    W_O = layer.out_proj.weight.T
+    for attend in (F.scaled_dot_product_attention, *FORMS):
+        layer.attend = attend
+        assert error(layer(X, C), torch.cat(head, dim=-1) @ W_O) <= 1e-12

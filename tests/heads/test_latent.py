@@ -1,9 +1,10 @@
 """Latent attention against independent implementations; its cache, its errors, its bugs."""
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import torch
@@ -1056,3 +1057,110 @@ def test_a_turned_latent_gives_values_that_depend_on_the_position(tmp_path: Path
     assert error(module(same, is_causal=True)[:, 4], module(same, is_causal=True)[:, 0]) <= 1e-12
     found = wrong.attention(module, same)
     assert error(found[:, 4], found[:, 0]) > 0.05
+
+
+# --- the formulas of the page -----------------------------------------------------------------
+
+
+def in_letters(*, absorb: bool) -> SimpleNamespace:
+    """Call a module whose sizes all differ; return its matrices, and what it made of each letter.
+
+    Linear layers keep a matrix as the formulas write it, to be multiplied from the left.
+    """
+    n, D, h, c, a, d, r, e = 5, 13, 3, 8, 9, 7, 4, 10
+    torch.manual_seed(0)
+    found, seen = SimpleNamespace(n=n, h=h, c=c, d=d, r=r, e=e), {}
+
+    def attend(query: Tensor, key: Tensor, value: Tensor, *rest: object, **more: object) -> Tensor:
+        seen.update(query=query[0], key=key[0], value=value[0])
+        return F.scaled_dot_product_attention(query, key, value, *rest, **more)
+
+    sizes = {"head_dim": d, "rope_dim": r, "value_dim": e, "theta": 100.0, "attend": attend}
+    module = MultiHeadLatentAttention(D, h, kv_rank=c, q_rank=a, **sizes).double()
+    for norm in (module.kv_a_norm, module.q_a_norm):
+        nn.init.uniform_(norm.weight, 0.5, 2.0)  # as after training
+        norm.register_forward_hook(
+            lambda _, __, output: seen.setdefault("norms", []).append(output)
+        )
+    module.out_proj.register_forward_pre_hook(lambda _, inputs: seen.update(o=inputs[0][0]))
+    cache = LatentCache(1, c, r, capacity=n, dtype=torch.float64)
+    found.x = normal(n, D, seed=1)
+    found.y = module(found.x[None], is_causal=True, cache=cache, absorb=absorb)[0]
+
+    found.q, found.k, found.v = seen["query"], seen["key"], seen["value"][..., :e]
+    found.o, found.cQ = seen["o"].view(n, h, e), seen["norms"][0][0]
+    found.c_t, found.kR = cache.entries[0, 0].split([c, r], dim=-1)
+    found.W_DKV, found.W_KR = module.kv_a_proj.weight.split([c, r])
+    found.W_UK, found.W_UV = module.kv_b_proj.weight.view(h, d + e, c).split([d, e], dim=1)
+    found.W_UQ, found.W_QR = module.q_b_proj.weight.view(h, d + r, a).split([d, r], dim=1)
+    found.W_DQ, found.W_O = module.q_a_proj.weight, module.out_proj.weight
+    found.gain, found.gain_Q = module.kv_a_norm.weight, module.q_a_norm.weight
+    return found
+
+
+def norm_of(x: Tensor, gain: Tensor) -> Tensor:
+    return x / (x.square().mean() + 1e-6).sqrt() * gain
+
+
+def R(t: int) -> Tensor:
+    """Return the matrix that turns four numbers, two pairs of neighbours, by position t."""
+    angles = [t * 100.0 ** (-2 * i / 4) for i in range(2)]
+    pairs = [[[math.cos(w), -math.sin(w)], [math.sin(w), math.cos(w)]] for w in angles]
+    return torch.block_diag(*torch.tensor(pairs, dtype=torch.float64))
+
+
+@pytest.mark.formula(r"""
+c_t = \operatorname{norm}(W^{DKV} x_t) \qquad k^R_t = R_t\, W^{KR} x_t
+""")
+def test_the_formula_of_what_is_kept() -> None:
+    f = in_letters(absorb=True)
+    for t in range(f.n):
+        assert error(f.c_t[t], norm_of(f.W_DKV @ f.x[t], f.gain)) <= 1e-12
+        assert error(f.kR[t], R(t) @ f.W_KR @ f.x[t]) <= 1e-12
+
+
+@pytest.mark.formula(r"""
+k_{t,i} = [\,W^{UK}_i c_t;\; k^R_t\,] \qquad v_{t,i} = W^{UV}_i c_t
+""")
+def test_the_formula_of_keys_and_values() -> None:
+    f = in_letters(absorb=False)
+    for t, i in itertools.product(range(f.n), range(f.h)):
+        assert error(f.k[i, t], torch.cat((f.W_UK[i] @ f.c_t[t], f.kR[t]))) <= 1e-12
+        assert error(f.v[i, t], f.W_UV[i] @ f.c_t[t]) <= 1e-12
+
+
+@pytest.mark.formula(r"c^Q_t = \operatorname{norm}(W^{DQ} x_t)")
+def test_the_formula_of_the_latent_vector_of_queries() -> None:
+    f = in_letters(absorb=False)
+    for t in range(f.n):
+        assert error(f.cQ[t], norm_of(f.W_DQ @ f.x[t], f.gain_Q)) <= 1e-12
+
+
+@pytest.mark.formula(r"q_{t,i} = [\,W^{UQ}_i c^Q_t;\; R_t\, W^{QR}_i c^Q_t\,]")
+def test_the_formula_of_queries() -> None:
+    f = in_letters(absorb=False)
+    for t, i in itertools.product(range(f.n), range(f.h)):
+        wanted = torch.cat((f.W_UQ[i] @ f.cQ[t], R(t) @ f.W_QR[i] @ f.cQ[t]))
+        assert error(f.q[i, t], wanted) <= 1e-12
+
+
+@pytest.mark.formula(r"""
+o_{t,i} = \sum_{s \le t}
+\operatorname{softmax}_s\!\left(\frac{q_{t,i}^\top k_{s,i}}{\sqrt{d + r}}\right) v_{s,i}
+""")
+def test_the_formula_of_what_a_head_finds() -> None:
+    naive, absorbed = in_letters(absorb=False), in_letters(absorb=True)
+    q, k, v = naive.q, naive.k, naive.v
+    for t, i in itertools.product(range(naive.n), range(naive.h)):
+        scores = [q[i, t] @ k[i, s] / math.sqrt(naive.d + naive.r) for s in range(t + 1)]
+        weights = torch.softmax(torch.stack(scores), dim=0)
+        wanted = sum(weights[s] * v[i, s] for s in range(t + 1))
+        assert error(naive.o[t, i], wanted) <= 1e-12
+        assert error(absorbed.o[t, i], wanted) <= 1e-12
+
+
+@pytest.mark.formula(r"y_t = W^O [\,o_{t,1}; \dots; o_{t,h}\,]")
+def test_the_formula_of_the_output() -> None:
+    for f in (in_letters(absorb=False), in_letters(absorb=True)):
+        for t in range(f.n):
+            assert error(f.y[t], f.W_O @ torch.cat([f.o[t, i] for i in range(f.h)])) <= 1e-12

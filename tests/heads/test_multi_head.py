@@ -916,3 +916,63 @@ def test_no_weights_give_both_answers() -> None:
     weights = weights[weights.sum(-1) <= 1]
     means = torch.cat([weights, 1 - weights.sum(-1, keepdim=True)], dim=-1) @ value
     assert (means - torch.tensor([5.0, 4.0])).norm(dim=-1).min() > 1.5
+
+
+# --- the formulas of the page -----------------------------------------------------------------
+
+
+def letters(layer: MultiHeadAttention) -> tuple[list[Tensor], ...]:
+    """Return W^Q_i, W^K_i, W^V_i and W^O_i of each head; a linear layer keeps them transposed."""
+    d = layer.head_dim
+    heads = [slice(i * d, (i + 1) * d) for i in range(layer.num_heads)]
+    rows = [[p.weight[i].T for i in heads] for p in (layer.q_proj, layer.k_proj, layer.v_proj)]
+    return *rows, [layer.out_proj.weight.T[i] for i in heads]
+
+
+def concat_of(layer: MultiHeadAttention, *inputs: Tensor) -> tuple[Tensor, Tensor]:
+    """Return what the heads found, as the output projection gets it, and the output."""
+    found = []
+    with layer.out_proj.register_forward_pre_hook(lambda _, inputs: found.append(inputs[0])):
+        output = layer(*inputs)
+    return found[0], output
+
+
+@pytest.mark.formula(
+    r"\operatorname{head}_i = \operatorname{Attention}(X W^Q_i,\; C\, W^K_i,\; C\, W^V_i)"
+)
+def test_the_formula_of_a_head() -> None:
+    layer, X, C = layer_and_inputs(embed_dim=11, bias=False)
+    W_Q, W_K, W_V, _ = letters(layer)
+    concat, _ = concat_of(layer, X, C)
+    for i, found in enumerate(concat.split(layer.head_dim, dim=-1)):
+        Q, K, V = X @ W_Q[i], C @ W_K[i], C @ W_V[i]
+        head = torch.softmax(Q @ K.mT / math.sqrt(layer.head_dim), dim=-1) @ V
+        torch.testing.assert_close(found, head, rtol=0, atol=1e-12)
+
+
+@pytest.mark.formula(
+    r"Y = \operatorname{Concat}(\operatorname{head}_1, \dots, \operatorname{head}_h)\, W^O"
+)
+def test_the_formula_of_the_output() -> None:
+    layer, X, C = layer_and_inputs(embed_dim=11, bias=False)
+    W_Q, W_K, W_V, W_O = letters(layer)
+    heads = [
+        torch.softmax((X @ q) @ (C @ k).mT / math.sqrt(layer.head_dim), dim=-1) @ (C @ v)
+        for q, k, v in zip(W_Q, W_K, W_V, strict=True)
+    ]
+    Y = torch.cat(heads, dim=-1) @ torch.cat(W_O)
+    torch.testing.assert_close(layer(X, C), Y, rtol=0, atol=1e-12)
+
+
+@pytest.mark.formula(r"""
+\operatorname{Concat}(\operatorname{head}_1, \dots, \operatorname{head}_h)\, W^O
+= \sum_{i=1}^{h} \operatorname{head}_i W^O_i
+""")
+def test_the_formula_of_the_output_as_a_sum() -> None:
+    layer, X, C = layer_and_inputs(embed_dim=11, bias=False)
+    *_, W_O = letters(layer)
+    concat, Y = concat_of(layer, X, C)
+    heads = concat.split(layer.head_dim, dim=-1)
+    the_sum = sum(head @ block for head, block in zip(heads, W_O, strict=True))
+    torch.testing.assert_close(concat @ torch.cat(W_O), the_sum, rtol=0, atol=1e-12)
+    torch.testing.assert_close(Y, the_sum, rtol=0, atol=1e-12)

@@ -421,3 +421,26 @@ def test_averaged_heads_are_the_mean_and_cost_what_all_heads_cost(tmp_path: Path
         state[name] = state[name].unflatten(0, (HEADS, SIZE)).mean(0)
     ours.load_state_dict(state)
     torch.testing.assert_close(wrong(x), ours(x))
+
+
+# --- the formulas of the page -----------------------------------------------------------------
+
+
+@pytest.mark.formula(r"""
+\operatorname{head}_i = \operatorname{Attention}(X W^Q_i,\; C W^K,\; C W^V)
+\qquad
+Y = \operatorname{Concat}(\operatorname{head}_1, \dots, \operatorname{head}_h)\, W^O
+""")
+def test_the_formula() -> None:
+    D, h, d = 11, HEADS, SIZE
+    torch.manual_seed(1)
+    attend = MultiQueryAttention(D, h, head_dim=d, bias=False).double()
+    X, C = normal(BATCH, N, D), normal(BATCH, M, D, seed=1)
+    W_Q = [attend.q_proj.weight[i * d : (i + 1) * d].T for i in range(h)]
+    W_K, W_V, W_O = attend.k_proj.weight.T, attend.v_proj.weight.T, attend.out_proj.weight.T
+    assert W_K.shape == W_V.shape == (D, d)
+    assert attend.k_proj is not attend.v_proj
+    K, V = C @ W_K, C @ W_V
+    head = [torch.softmax(X @ W_Q[i] @ K.mT / d**0.5, dim=-1) @ V for i in range(h)]
+    Y = torch.cat(head, dim=-1) @ W_O
+    torch.testing.assert_close(attend(X, C), Y, rtol=0, atol=1e-12)

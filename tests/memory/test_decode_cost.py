@@ -366,3 +366,38 @@ def test_the_stored_tables_hold_the_same_numbers_and_say_what_the_page_says() ->
     assert longest["multi-query"] < longest["grouped-query"]
     assert longest["repeat"] > 1.5
     assert longest["torch"] > longest["grouped-query"]
+
+
+# --- the formulas of the page -----------------------------------------------------------------
+
+
+@pytest.mark.formula(r"""
+\text{FLOP} = 4\, b\, n\, h\, T\, d
+\qquad
+\text{bytes} = 2\, b\, g\, T\, d\, s
+\qquad
+\text{intensity} = \frac{2\,n}{s} \cdot \frac{h}{g}
+""")
+def test_the_formula_of_shared_heads() -> None:
+    b, n, h, g, T, d, s = 2, 5, 12, 3, 17, 8, 4
+    cost = decode_cost(
+        T, num_heads=h, num_kv_heads=g, head_dim=d, batch=b, new=n, bytes_per_number=s
+    )
+    assert cost == (4 * b * n * h * T * d, 2 * b * g * T * d * s)
+    assert cost.intensity == pytest.approx(2 * n / s * h / g, rel=1e-12)
+
+
+@pytest.mark.formula(r"""
+\text{FLOP} = 2\, b\, n\, h\, T\, (2c + r)
+\qquad
+\text{bytes} = b\, T\, (c + r)\, s
+\qquad
+\text{intensity} = \frac{2\, n\, h}{s} \cdot \frac{2c + r}{c + r}
+""")
+def test_the_formula_of_latent_attention() -> None:
+    b, n, h, T, c, r, s = 2, 5, 12, 17, 11, 6, 4
+    cost = latent_decode_cost(
+        T, num_heads=h, kv_rank=c, rope_dim=r, batch=b, new=n, bytes_per_number=s
+    )
+    assert cost == (2 * b * n * h * T * (2 * c + r), b * T * (c + r) * s)
+    assert cost.intensity == pytest.approx(2 * n * h / s * (2 * c + r) / (c + r), rel=1e-12)

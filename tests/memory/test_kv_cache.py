@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import torch
@@ -1061,3 +1061,73 @@ def test_what_is_measured_gives_the_same_numbers() -> None:
     for way in (ways.cached, ways.concatenated, ways.repeated, ways.cached):
         assert error(way(), wanted) <= 1e-5
     assert ways.read().shape == (benchmark.BATCH, benchmark.HEADS, 1, 64)
+
+
+# --- the formulas of the page -----------------------------------------------------------------
+
+
+def step_in_letters(n: int) -> SimpleNamespace:
+    """Call a module on s words, then on n more; return what the second call is made of.
+
+    The words' vectors are rows, so matrices are multiplied from the right.
+    """
+    s, h, g, d, size = 4, 6, 2, 5, 11
+    torch.manual_seed(0)
+    found, seen = SimpleNamespace(s=s, n=n, h=h, g=g, d=d), {}
+
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask=None, *rest, **more) -> Tensor:
+        seen.update(key=key[0].clone(), value=value[0].clone(), mask=mask)
+        return scaled_dot_product_attention(query, key, value, mask, *rest, **more)
+
+    module = GroupedQueryAttention(size, h, g, head_dim=d, bias=False, attend=attend).double()
+    module.out_proj.register_forward_pre_hook(lambda _, inputs: seen.update(output=inputs[0][0]))
+    cache = KVCache(1, g, d, capacity=s + n + 2, dtype=torch.float64)
+    words = normal(1, s + n, size)
+    module(words[:, :s], is_causal=True, cache=cache)
+    found.K_kept, found.V_kept = cache.key[0, :, :s].clone(), cache.value[0, :, :s].clone()
+    found.visible = cache.visible(n)
+    module(words[:, s:], is_causal=True, cache=cache)
+    found.X, found.K_all, found.V_all = words[0, s:], seen["key"], seen["value"]
+    found.O, found.mask = seen["output"].split(d, dim=-1), seen["mask"]
+    found.W_Q = [module.q_proj.weight[i * d : (i + 1) * d].T for i in range(h)]
+    found.W_K = [module.k_proj.weight[j * d : (j + 1) * d].T for j in range(g)]
+    found.W_V = [module.v_proj.weight[j * d : (j + 1) * d].T for j in range(g)]
+    return found
+
+
+@pytest.mark.formula(r"""
+K_{\text{all}} = \begin{pmatrix} K_{\text{kept}} \\ X W_K \end{pmatrix}
+\qquad
+V_{\text{all}} = \begin{pmatrix} V_{\text{kept}} \\ X W_V \end{pmatrix}
+""")
+@torch.no_grad()
+def test_the_formula_of_keys_and_values() -> None:
+    f = step_in_letters(n=3)
+    for j in range(f.g):
+        assert error(f.K_all[j], torch.cat((f.K_kept[j], f.X @ f.W_K[j]))) <= 1e-12
+        assert error(f.V_all[j], torch.cat((f.V_kept[j], f.X @ f.W_V[j]))) <= 1e-12
+
+
+@pytest.mark.formula(r"""
+O = \operatorname{softmax}\!\left( \frac{(X W_Q)\, K_{\text{all}}^\top}{\sqrt{d}} + M \right)
+V_{\text{all}}
+""")
+@torch.no_grad()
+def test_the_formula_of_a_step() -> None:
+    f = step_in_letters(n=3)
+    M = torch.tensor([[0.0 if j <= i + f.s else -math.inf for j in range(7)] for i in range(3)])
+    for i in range(f.h):
+        K_all, V_all = f.K_all[i // 3], f.V_all[i // 3]  # six heads read two
+        wanted = torch.softmax(f.X @ f.W_Q[i] @ K_all.T / math.sqrt(f.d) + M, dim=-1) @ V_all
+        assert error(f.O[i], wanted) <= 1e-12
+
+
+@pytest.mark.formula(r"""
+M_{ij} = \begin{cases} 0 & j \le i + s \\ -\infty & \text{otherwise} \end{cases}
+""")
+@torch.no_grad()
+def test_the_formula_of_the_mask() -> None:
+    f = step_in_letters(n=3)
+    wanted = [[j <= i + f.s for j in range(f.s + f.n)] for i in range(f.n)]
+    assert f.visible.tolist() == f.mask.tolist() == wanted
+    assert step_in_letters(n=1).mask is None  # one new word sees all, and M is zero

@@ -583,3 +583,37 @@ def test_models_come_by_name_in_the_order_of_the_file():
     assert list(models) == names
     assert [model.name for model in models.values()] == names
     assert models == MODELS
+
+
+# --- the formulas of the page -----------------------------------------------------------------
+
+
+@pytest.mark.formula(r"""
+\text{bytes} = b\, s\, \Bigl( \sum_{\text{full}} 2 g d\, T + \sum_{\text{windowed}} 2 g d \min(T, W)
++ \sum_{\text{latent}} (c + r)\, T \Bigr)
+""")
+def test_the_formula_is_the_function_and_the_bytes_of_real_caches() -> None:
+    b, g, d, W, c, r = 2, 3, 5, 7, 11, 6
+    config = KVConfig(
+        full_layers=4 + 1,
+        shared_full_layers=1,
+        windowed_layers=8 + 2,
+        shared_windowed_layers=2,
+        latent_layers=9,
+        num_kv_heads=g,
+        head_dim=d,
+        window=W,
+        kv_rank=c,
+        rope_dim=r,
+    )
+    full, windowed, latent = range(4), range(8), range(9)
+    for T, (dtype, s) in itertools.product(
+        (1, 6, 7, 20), ((torch.bfloat16, 2), (torch.float32, 4))
+    ):
+        numbers = sum(2 * g * d * T for _ in full) + sum(2 * g * d * min(T, W) for _ in windowed)
+        numbers += sum((c + r) * T for _ in latent)
+        assert kv_cache_bytes(config, T, b, dtype) == b * s * numbers
+        made = [KVCache(b, g, d, T, dtype=dtype) for _ in full]
+        made += [KVCache(b, g, d, T, dtype=dtype, window=W) for _ in windowed]
+        made += [LatentCache(b, c, r, T, dtype=dtype) for _ in latent]
+        assert sum(cache.nbytes for cache in made) == b * s * numbers

@@ -1,6 +1,7 @@
 """Rotary positions against independent implementations, their properties, errors and exhibits."""
 
 import inspect
+import itertools
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from attn_docs import (
     MultiQueryAttention,
     RotaryEmbedding,
     apply_rotary,
+    attention_weights,
     padding_mask,
     scaled_dot_product_attention,
     split_heads,
@@ -820,3 +822,62 @@ def test_the_tests_cover_every_class_of_module() -> None:
 
 def test_the_last_position_that_float32_holds_is_taken():
     assert apply_rotary(X[:, :, :1], torch.tensor([2**24])).shape == X[:, :, :1].shape
+
+
+# --- the formulas of the page -----------------------------------------------------------------
+
+
+@pytest.mark.formula(r"""
+\begin{pmatrix} a_i' \\ b_i' \end{pmatrix} =
+\begin{pmatrix} \cos p\,\omega_i & -\sin p\,\omega_i \\
+\sin p\,\omega_i & \cos p\,\omega_i \end{pmatrix}
+\begin{pmatrix} a_i \\ b_i \end{pmatrix}
+\qquad \omega_i = \theta^{-2i/D}
+\qquad i = 0, \dots, D/2 - 1
+""")
+def test_the_formula_of_a_pair() -> None:
+    d, D, theta = 10, 6, 500.0
+    x, positions = normal(2, 3, 5, d), [0, 17, 4, 1000, 4]
+    for interleaved in (False, True):
+        options = {"theta": theta, "rotary_dim": D, "interleaved": interleaved}
+        turned = apply_rotary(x, torch.tensor(positions), **options)
+        assert turned[..., D:].equal(x[..., D:])
+        for (row, p), i in itertools.product(enumerate(positions), range(D // 2)):
+            pair = [2 * i, 2 * i + 1] if interleaved else [i, i + D // 2]
+            omega = theta ** (-2 * i / D)
+            cos, sin = math.cos(p * omega), math.sin(p * omega)
+            matrix = torch.tensor([[cos, -sin], [sin, cos]], dtype=torch.float64)
+            wanted = (matrix @ x[:, :, row, pair].unsqueeze(-1)).squeeze(-1)
+            assert error(turned[:, :, row, pair], wanted) <= 1e-12
+
+
+@pytest.mark.formula(r"""
+\operatorname{score}(p, s) = \frac{1}{\sqrt{d}} \Bigl(
+\sum_{i} (R_p\, q)_i \cdot (R_s\, k)_i + \sum_{j \ge D} q_j k_j \Bigr)
+""")
+def test_the_formula_of_a_score() -> None:
+    d, D, theta, n, m = 10, 6, 500.0, 3, 5
+    queries, keys = normal(n, d, seed=1), normal(m, d, seed=2)
+    asking, asked = [40, 0, 13], [7, 7, 0, 21, 90]
+
+    def R(position: int, x: Tensor) -> list[Tensor]:
+        """Return the turned pairs."""
+        turned = []
+        for i in range(D // 2):
+            cos, sin = (f(position * theta ** (-2 * i / D)) for f in (math.cos, math.sin))
+            matrix = torch.tensor([[cos, -sin], [sin, cos]], dtype=torch.float64)
+            turned.append(matrix @ x[[i, i + D // 2]])
+        return turned
+
+    score = torch.empty(n, m, dtype=torch.float64)
+    for (row, p), (column, s) in itertools.product(enumerate(asking), enumerate(asked)):
+        q, k = queries[row], keys[column]
+        pairs = sum(a @ b for a, b in zip(R(p, q), R(s, k), strict=True))
+        score[row, column] = 1 / math.sqrt(d) * (pairs + sum(q[j] * k[j] for j in range(D, d)))
+
+    rotary = RotaryEmbedding(d, theta=theta, rotary_dim=D)
+    found = attention_weights(
+        rotary(queries[None, None], torch.tensor(asking)),
+        rotary(keys[None, None], torch.tensor(asked)),
+    )
+    assert error(found[0, 0], torch.softmax(score, dim=-1)) <= 1e-12

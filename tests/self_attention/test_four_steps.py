@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -475,3 +476,35 @@ def test_value_from_k_proj_leaves_a_layer_without_gradient() -> None:
     module(torch.randn(1, LENGTH, IN)).sum().backward()
     left = [name for name, parameter in module.named_parameters() if parameter.grad is None]
     assert left == ["v_proj.weight", "v_proj.bias"]
+
+
+@pytest.mark.formula(
+    r"""Y = \operatorname{dropout}\!\left(
+    \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d}} + M\right)\right) V \, W_O + b_O
+    \qquad
+    \bigl[\, Q \;\; K \;\; V \,\bigr] = X W_{QKV} + b_{QKV}"""
+)
+@pytest.mark.parametrize("p", [0.0, 0.4])
+def test_the_formula_is_the_complete_layer(p: float) -> None:
+    n, d = LENGTH, IN
+    module = make(ScaledDotProductSelfAttention, dropout=p).train()
+    weights = [parameter.detach().numpy().T for parameter in module.parameters()]
+    W_QKV, b_QKV, W_O, b_O = weights
+    x = torch.randn(1, n, d, dtype=torch.float64)
+    torch.manual_seed(3)
+    found = module(x, causal_mask(n))[0].detach().numpy()
+    torch.manual_seed(3)  # the same weights are dropped
+    kept = torch.dropout(torch.ones(1, 1, n, n, dtype=torch.float64), p, train=True).numpy()
+
+    def softmax(s: np.ndarray) -> np.ndarray:
+        return np.exp(s) / np.exp(s).sum(axis=1, keepdims=True)
+
+    def dropout(w: np.ndarray) -> np.ndarray:
+        return w * kept[0, 0]
+
+    X = x[0].numpy()
+    M = np.where(np.tri(n) == 1, 0, -np.inf)
+    Q, K, V = np.split(X @ W_QKV + b_QKV, 3, axis=1)
+    Y = dropout(softmax(Q @ K.T / np.sqrt(d) + M)) @ V @ W_O + b_O
+    assert (kept == 0).any() == (p > 0)
+    np.testing.assert_allclose(found, Y, rtol=0, atol=1e-12)

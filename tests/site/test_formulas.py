@@ -1,12 +1,16 @@
 """Formulas: MathML made from TeX at build time, with the TeX inside."""
 
+import ast
 import re
+from collections import Counter
+from xml.etree.ElementTree import Element
 
 import pytest
 from markdown import Markdown
 
+from docs._tools import symbols
 from docs._tools.formulas import FormulaError
-from tests.conftest import Site
+from tests.conftest import ROOT, Site
 from tests.site.test_census import SOURCES, address
 
 
@@ -38,3 +42,47 @@ def test_bad_tex_is_refused(tex: str) -> None:
 def test_every_formula_holds_its_tex(source, site: Site) -> None:
     for formula in site.tree(address(source)).iter("math"):
         assert formula.find(".//annotation") is not None
+
+
+def formulas(site: Site, url: str) -> list[Element]:
+    """Return the display formulas in the section `the-formula` of a page."""
+    section, found = None, []
+    for element in site.tree(url).iter():
+        section = element.get("id") if element.tag == "h2" else section
+        if section == "the-formula" and element.get("class") == "formula" and element.tag == "div":
+            found.append(element)
+    return found
+
+
+def test_every_formula_is_evaluated_by_one_test(site: Site) -> None:
+    shown = Counter(
+        (url, "".join("".join(math.find(".//annotation").itertext()).split()))
+        for url in site.pages
+        for math in ([] if url.startswith("zh/") else formulas(site, url))
+    )
+    evaluated: Counter[tuple[str, str]] = Counter()
+    for path in sorted((ROOT / "tests").glob("*/test_*.py")):
+        place = f"{path.parent.name}/{path.stem.removeprefix('test_')}/".replace("_", "-")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for mark in getattr(node, "decorator_list", []):
+                if ast.unparse(mark).startswith("pytest.mark.formula(") and "test_" in node.name:
+                    evaluated[place, "".join(ast.literal_eval(mark.args[0]).split())] += 1
+    assert evaluated == shown
+
+
+@SOURCES
+def test_every_letter_of_a_formula_is_linked(source, site: Site) -> None:
+    found, unlinked = formulas(site, address(source)), set()
+
+    def walk(element: Element) -> None:
+        text = "".join(element.itertext()).strip()
+        if element.tag in {"mi", "mtext"} and re.search(r"\w", text):
+            unlinked.add(text)
+        for child in element:
+            if "data-symbol" not in child.attrib and child.tag != "annotation":
+                walk(child)
+
+    for formula in found:
+        walk(formula)
+    page = address(source).removeprefix("zh/").strip("/")
+    assert unlinked == set(symbols.pages()[page]["unlinked"] if found else ())

@@ -39,9 +39,41 @@
     if (fold) fold.ariaExpanded = String(fold.ariaExpanded !== "true")
   })
 
+  // A symbol of a formula and the line of code that computes it light up together. They stay lit, so
+  // that one can scroll from one to the other, until another is pointed at, a click beside, Escape.
+  const all = selector => [...document.querySelectorAll(selector)]
+  const symbolAt = event => event.target.closest?.("[data-symbol]")
+  let lit
+  const light = place => {
+    if (place === lit) return
+    lit = place
+    all(".symbols > :last-child").forEach(note => note.replaceChildren())
+    const keys = element => element.dataset.symbol.split(" ")
+    const places = all("[data-symbol]").filter(element =>
+      element.classList.toggle("lit", !!place && keys(element).some(key => keys(place).includes(key))))
+    if (!place) return
+    const line = places.find(element => element.id)
+    const meanings = [...new Set(places.map(element => element.ariaLabel).filter(Boolean))]
+    line.dataset.computes = meanings.map(text => text.split(":")[0]).join(", ")
+    const link = document.createElement("a")
+    link.href = "#" + line.id
+    link.append(line.textContent)
+    let part = (place === line ? places[0] : place).closest(".formula, .symbols")
+    while (part.className !== "symbols") part = part.nextElementSibling
+    part.lastChild.append(meanings.join("; "), link)
+  }
+  for (const type of ["pointerover", "focusin", "click"]) addEventListener(type, event => {
+    if (symbolAt(event)) light(symbolAt(event))
+    else if (type === "click" && !event.target.closest(".symbols")) light()
+  })
+  addEventListener("keydown", event => {
+    if (event.key === "Escape") light()
+    if (event.key === "Enter" && lit?.id && symbolAt(event) === lit) document.querySelector(".symbols .lit").focus()
+  })
+
   // What scrolls sideways can be reached with the keyboard; what does not is no tab stop.
   const markScrollers = () => {
-    const boxes = [...document.querySelectorAll(".md-typeset__scrollwrap, pre > code, div.formula")]
+    const boxes = all(".md-typeset__scrollwrap, pre > code, div.formula")
     // first measure all, then change them: in turns, each change would have the page laid out again
     const scrolls = boxes.map(box => box.scrollWidth > box.clientWidth)
     boxes.forEach((box, i) => {

@@ -1,0 +1,98 @@
+"""The table of symbols: what the Notation page shows of it, and how it is linked into chapters."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from attn_docs.tables.reference import notation
+from docs._tools import symbols
+
+PAGE = "part/chapter"
+FORMULA = '<h2 id="the-formula">F</h2><div class="formula"><math>{}</math></div><h2 id="c">C</h2>'
+BLOCK = '<span class="filename">a.py</span><pre><span></span><code>{}\n</code></pre>'
+W_Q = "<msub><mi>W</mi><mi>Q</mi></msub>"
+OWN = {"file": "a.py", "en": "one $x$ in `code`", "zh": "一个"}
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict]:
+    """A page with two symbols that share a line of code."""
+    own = {key: {**OWN, "tex": [key], "line": "x = q"} for key in ("Q", "W_Q")}
+    monkeypatch.setattr(symbols, "pages", lambda: {PAGE: {"symbols": own}})
+    return own
+
+
+def linked(code: str, formula: str = f"<mi>Q</mi>{W_Q}", page: str = f"{PAGE}.md") -> str:
+    return symbols.link(page, FORMULA.format(formula) + BLOCK.format(code))
+
+
+@pytest.mark.usefixtures("table")
+def test_symbols_and_their_line_are_linked() -> None:
+    html = linked('<span class="n">y</span>\n    <span class="n">x</span> = q')
+    marked = '<mrow data-symbol="Q"><mi>Q</mi></mrow><mrow data-symbol="W_Q">'
+    assert f"{marked}{W_Q}</mrow>" in html  # the Q of W_Q is no Q
+    line = '<bdi id="code-Q" data-symbol="Q W_Q" tabindex="0"><span class="n">x</span> = q</bdi>'
+    assert f"\n    {line}\n" in html
+    label = 'aria-label="W_Q: one x in code"'
+    assert f'<a href="#code-Q" data-symbol="W_Q" {label}>W<sub>Q</sub></a>' in html
+
+
+@pytest.mark.usefixtures("table")
+def test_translation_has_its_own_words() -> None:
+    html = linked("x = q", page=f"{PAGE}.zh.md")
+    assert "在代码中：" in html
+    assert 'aria-label="Q: 一个"' in html
+
+
+def test_spacing_of_a_formula_may_differ(table: dict[str, dict]) -> None:
+    table["Q"]["tex"] = ["(Q)"]
+    loose = '<mo stretchy="true">(</mo><mi>Q</mi><mo rspace="0">)</mo>'
+    assert f'<mrow data-symbol="Q">{loose}</mrow>' in linked("x = q", loose + W_Q)
+
+
+@pytest.mark.usefixtures("table")
+@pytest.mark.parametrize(
+    ("code", "formula"),
+    [
+        ("x = k", f"<mi>Q</mi>{W_Q}"),  # no such line
+        ("x = q\nx = q", f"<mi>Q</mi>{W_Q}"),  # two of them
+        ('<span class="sd">x = q</span>', f"<mi>Q</mi>{W_Q}"),  # in a docstring
+        ("x = q", W_Q),  # Q is missing from the formula
+    ],
+)
+def test_what_is_not_there_fails_the_build(code: str, formula: str) -> None:
+    with pytest.raises(ValueError, match=rf"{PAGE}.md: not in a formula.*(x = q|'Q')"):
+        linked(code, formula)
+
+
+def test_headings_and_other_pages_stay_as_they_are(table: dict[str, dict]) -> None:
+    assert table
+    heading, page = "The <em>formula</em>", FORMULA.format("<mi>Q</mi>")
+    assert symbols.link(f"{PAGE}.md", heading) == heading
+    assert symbols.link("part/other.md", page) == page
+
+
+@pytest.mark.parametrize("page", sorted(symbols.pages()))
+def test_every_symbol_has_one_spelling_to_itself_and_says_what_it_means(page: str) -> None:
+    own = symbols.pages()[page]["symbols"]
+    spelled = Counter(tex for symbol in own.values() for tex in symbol["tex"])
+    assert max(spelled.values()) == 1, "a letter means one thing on a page"
+    for key, symbol in own.items():
+        assert re.fullmatch(r"[A-Za-z]+(_[A-Za-z]+)?", key)
+        letters = [re.findall(r"\$([^$]*)\$", symbol[language]) for language in ("en", "zh")]
+        assert letters[0] == letters[1]
+        assert all(letter.isalpha() for letter in letters[0]), "it is read aloud"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_notation_page_has_every_symbol(language: str) -> None:
+    common = notation.sizes(language) + notation.tensors(language)
+    own = notation.chapters(language).splitlines()
+    for page, of in symbols.pages().items():
+        for key, symbol in of["symbols"].items():
+            meaning, link = f"| {symbol[language]} |", f"(../{page}.md#the-formula)"
+            rows = [
+                row for row in own if f"| ${symbol['tex'][0]}$ {meaning}" in row and link in row
+            ]
+            assert meaning in common or rows, (page, key)
