@@ -52,7 +52,7 @@ def build_site(path: Path, **settings: str) -> Site:
     """Build the site as readers build it; a failure shows what the builder said."""
     unset = {"SITE_URL": "", "REPO_URL": "", "SOURCE_DATE_EPOCH": "1750000000"}
     environment = {**os.environ, **unset, "NO_MKDOCS_2_WARNING": "1", **settings}
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(path)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(path)]
     done = subprocess.run(  # noqa: S603
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
