@@ -28,7 +28,7 @@ THIN = """() => {
         if (seen.has(word.className)) word.replaceWith(...word.childNodes)
         else seen.add(word.className)
     }
-    for (const part of document.querySelectorAll("svg.figure > :not(title, desc)")) part.remove()
+    for (const part of document.querySelectorAll("svg.figure > :not(title, desc, :has(a))")) part.remove()
     for (const row of [...document.querySelectorAll("math > *")].slice(9)) row.remove()
 }"""
 
