@@ -29,7 +29,7 @@ STAGES = {
 }
 
 _SVG = "http://www.w3.org/2000/svg"
-_NOT_GEOMETRY = ("id", "class", "role", "fill", "href", "aria-label", "aria-labelledby", "aria-describedby")
+_NOT_GEOMETRY = re.compile("id|class|role|fill|href|aria-.*")
 _DECIMALS = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _STAGE_LINE = {
     "en": {
@@ -202,7 +202,7 @@ def finish(svg: str, key: str, title: str, desc: str, *, zoom: float = 1.2) -> s
     root.extend(child for child in source if child.tag != f"{{{_SVG}}}defs")
     for element in root.iter():
         for name, value in element.attrib.items():
-            if name not in _NOT_GEOMETRY:
+            if not _NOT_GEOMETRY.fullmatch(name):
                 element.set(name, _round(value))
         if element.text and not element.text.strip():
             element.text = None

@@ -14,14 +14,14 @@ _MAP = {
         "title": "The map of attention",
         "desc": "The nine stages that an attention mechanism goes through, in order. {stages}.",
         "stage": "{name}: {work}",
-        "link": "{stage} – {chapter}",
+        "link": "{stage}. {chapter}",
         "join": ("; ", " "),
     },
     "zh": {
         "title": "注意力地图",
         "desc": "注意力机制依次经过的九个阶段。{stages}。",
         "stage": "{name}：{work}",
-        "link": "{stage}——{chapter}",
+        "link": "{stage}。{chapter}",
         "join": ("；", ""),
     },
 }
@@ -102,7 +102,7 @@ def attention_map(language: str) -> str:
         write(card, STAGES[stage][language], x + width / 2, y + head / 2, **name)
         for index, line in enumerate(works[stage]):
             write(card, line, x + width / 2, y + head + 16 + 16 * index, 12)
-        write(card, chapter[language], x + width / 2, y + height - 14, 11.5)
+        write(card, chapter[language], x + width / 2, y + height - 14, 11)
         group.append(card)
 
     drawing = stage_grid(width, height, draw)
@@ -115,6 +115,7 @@ FIGURES: dict[str, Callable[[str], str]] = {"map": attention_map}
 
 def numbers() -> dict[str, str]:
     """Return how many pages there are in each language, and how many of them are chapters."""
-    pages = [page.relative_to(DOCS).parts for page in DOCS.glob("[!_]*/**/*.zh.md")]
-    chapters = [parts for parts in pages if parts[0] != "reference"]
-    return {"chapters": str(len(chapters)), "pages": str(len(pages) + len(list(DOCS.glob("*.zh.md"))))}
+    pages = [page.relative_to(DOCS).parts for page in DOCS.rglob("*.zh.md")]
+    pages = [parts for parts in pages if not parts[0].startswith("_")]
+    chapters = [parts for parts in pages if len(parts) == 2 and parts[0] != "reference"]
+    return {"chapters": str(len(chapters)), "pages": str(len(pages))}
