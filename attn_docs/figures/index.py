@@ -14,14 +14,14 @@ _MAP = {
         "title": "The map of attention",
         "desc": "The nine stages that an attention mechanism goes through, in order. {stages}.",
         "stage": "{name}: {work}",
-        "link": "{stage}. {chapter}",
+        "link": "{stage} ({chapter})",
         "join": ("; ", " "),
     },
     "zh": {
         "title": "注意力地图",
         "desc": "注意力机制依次经过的九个阶段。{stages}。",
         "stage": "{name}：{work}",
-        "link": "{stage}。{chapter}",
+        "link": "{stage}（{chapter}）",
         "join": ("；", ""),
     },
 }
