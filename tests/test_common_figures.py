@@ -60,15 +60,18 @@ def test_figure_is_one_block_of_html(figure):
     assert "<!" not in figure.svg
     assert "<?" not in figure.svg
     assert {element.tag.removeprefix(SVG) for element in figure.root.iter()} <= {
-        *("svg", "title", "desc", "g", "path", "rect", "line", "text")
+        *("svg", "title", "desc", "g", "path", "rect", "line", "text", "a")
     }
 
 
 @every_figure
 def test_figure_has_title_and_description_in_its_language(figure):
-    assert figure.root.get("role") == "img"
+    # the parts of an img are not read aloud, and its links could not be found
+    links = figure.root.find(f".//{SVG}a") is not None
+    assert figure.root.get("role") == ("group" if links else "img")
     named = {element.get("id"): element for element in figure.root.iter() if element.get("id")}
-    title, desc = (named[name] for name in figure.root.attrib["aria-labelledby"].split())
+    told = figure.root.attrib["aria-labelledby"] + " " + figure.root.get("aria-describedby", "")
+    title, desc = (named[name] for name in told.split())
     assert [title.tag, desc.tag] == [f"{SVG}title", f"{SVG}desc"]
     assert list(figure.root)[:2] == [title, desc]
     for element in (title, desc):
@@ -91,7 +94,9 @@ def test_no_text_of_an_english_figure_is_chinese(figure):
 def test_figure_takes_font_and_colours_from_the_page(figure):
     for element in figure.root.iter():
         assert not {"style", "font-family", "font"} & set(element.attrib)
-        assert not [name for name in element.attrib if "href" in name or name.startswith("on")]
+        assert not [name for name in element.attrib if "}href" in name or name.startswith("on")]
+        # a page of this site, whose address the build makes
+        assert re.fullmatch(r"[\w/-]+\.md(#[\w-]+)?", element.get("href", "page.md"))
         assert "url(" not in " ".join(element.attrib.values())
         for name in ("fill", "stroke"):
             assert element.get(name, "none") in COLOURS
@@ -180,6 +185,8 @@ def test_text_keeps_its_contrast_on_every_background_of_figures(palette):
     assert contrast(text, variable("soft")) >= 4.5
     assert contrast(text, blend(variable("accent"), page, SHADE)) >= 4.5
     assert contrast(variable("on-accent"), variable("accent")) >= 4.5
+    link = rgb(re.findall(r"--md-typeset-a-color: (#\w+);", css)[palette])
+    assert contrast(link, variable("soft")) >= 4.5
     assert contrast(variable("accent"), page) >= 3
     assert contrast(variable("accent-2"), page) >= 3
 

@@ -1,10 +1,14 @@
-"""The map of attention on the home page has the whole line, each stage explained in its place."""
+"""The map of attention on the home page has the whole line, and leads to all chapters about it."""
 
+import re
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from playwright.sync_api import expect
 
-from attn_docs.figures.index import FIGURES
+from attn_docs.figures._draw import STAGES
+from attn_docs.figures.index import FIGURES, LINKS
 
 LINE = {
     "en": [
@@ -22,6 +26,13 @@ LINE = {
 }
 ASKED = {"en": "how well does each key fit the query?", "zh": "每个键与查询有多匹配？"}
 SVG = "{http://www.w3.org/2000/svg}"
+DOCS = Path(__file__).parents[1] / "docs"
+CHAPTERS = {
+    page.relative_to(DOCS).as_posix()
+    for page in DOCS.glob("[!_]*/*[!h].md")
+    if page.parent.name != "reference"
+}
+WHOLE_LINE = {"practice/bugs-that-train.md", "practice/test-your-attention.md"}
 
 
 def place(element: ET.Element) -> tuple[float, float]:
@@ -31,7 +42,7 @@ def place(element: ET.Element) -> tuple[float, float]:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_map_explains_every_stage_in_order(language):
     root = ET.fromstring(FIGURES["map"](language))  # noqa: S314 - our own
-    cards = sorted(root.findall(f"{SVG}g"), key=lambda group: place(group.find(f"{SVG}rect")))
+    cards = sorted(root.findall(f"{SVG}g/{SVG}a"), key=lambda card: place(card.find(f"{SVG}rect")))
     names = []
     works = []
     for card in cards:
@@ -42,8 +53,12 @@ def test_map_explains_every_stage_in_order(language):
             assert left < x < left + float(rect.attrib["width"])
             assert top < y < top + float(rect.attrib["height"])
         assert texts == sorted(texts, key=place)
-        names.append(texts[0].text)
-        works.append((" " if language == "en" else "").join(text.text for text in texts[1:]))
+        *shown, chapter = [text.text for text in texts]
+        names.append(shown[0])
+        works.append((" " if language == "en" else "").join(shown[1:]))
+        spoken = [card.attrib["aria-label"].index(text) for text in shown]
+        assert spoken == sorted(spoken)
+        assert chapter in card.attrib["aria-label"].rpartition(shown[-1])[2]
     assert names == LINE[language]
     assert works[3] == ASKED[language]
     assert all(works)
@@ -51,3 +66,43 @@ def test_map_explains_every_stage_in_order(language):
     desc = root.findtext(f"{SVG}desc")
     positions = [desc.index(work) for work in works]
     assert positions == sorted(positions)
+
+
+def lit(page: str) -> set[str]:
+    """Return the stages that a chapter's own line of stages lights."""
+    folder = DOCS / "assets/figures" / page.partition(".md")[0].replace("-", "_")
+    line = (folder / "stage-line.svg").read_text(encoding="utf-8")
+    return set(re.findall(r'data-stage="(\w+)" data-lit="true"', line))
+
+
+def test_stages_lead_to_chapters_that_light_them():
+    assert list(LINKS) == list(STAGES)
+    for stage, (page, _) in LINKS.items():
+        assert stage in lit(page), page
+
+
+def test_table_below_the_map_has_every_chapter_where_it_lights_a_stage():
+    page = (DOCS / "index.md").read_text(encoding="utf-8")
+    table = page.partition("## The map of attention")[2].partition("\n## ")[0]
+    found = set()
+    for head, cell in re.findall(r"^\| ([\w ,]+) \| (.+) \|$", table, re.MULTILINE)[1:]:
+        chapters = set(re.findall(r"\]\(([\w/-]+\.md)", cell))
+        stages = {s for s, names in STAGES.items() if names["en"] in head.split(", ")}
+        assert stages or head == "the whole line"
+        assert [c for c in chapters - WHOLE_LINE if not stages & lit(c)] == [], head
+        found |= chapters
+    assert found == CHAPTERS
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_stage_is_reached_with_the_keyboard(visit, address, language):
+    home = "" if language == "en" else "zh/"
+    tab = visit(home).tab
+    link = tab.get_by_role("link", name=ASKED[language])
+    link.focus()
+    tab.keyboard.press("Shift+Tab")
+    tab.keyboard.press("Tab")
+    expect(link).to_be_focused()
+    expect(link.locator("rect").first).to_have_css("stroke-width", "3px")
+    tab.keyboard.press("Enter")
+    expect(tab).to_have_url(f"{address}{home}foundations/scoring-functions/")

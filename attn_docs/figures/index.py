@@ -1,22 +1,27 @@
-"""Figures of the home page."""
+"""Figures of the home page, and how much it leads to."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import drawsvg
 
 from attn_docs.figures._draw import ON_ACCENT, STAGES, box, finish, stage_grid, write
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 _MAP = {
     "en": {
         "title": "The map of attention",
         "desc": "The nine stages that an attention mechanism goes through, in order. {stages}.",
         "stage": "{name}: {work}",
+        "link": "{stage} ({chapter})",
         "join": ("; ", " "),
     },
     "zh": {
         "title": "注意力地图",
         "desc": "注意力机制依次经过的九个阶段。{stages}。",
         "stage": "{name}：{work}",
+        "link": "{stage}（{chapter}）",
         "join": ("；", ""),
     },
 }
@@ -45,30 +50,72 @@ _WORK = {
         "output": ("融合成", "最终的输出"),
     },
 }
+# Where each stage leads: a page as the home page names it, and what its card calls that place.
+LINKS = {
+    "project": ("self-attention/four-steps.md", {"en": "Self-attention", "zh": "自注意力"}),
+    "split": ("heads/multi-head.md", {"en": "Multi-head", "zh": "多头注意力"}),
+    "place": ("position/rotary.md", {"en": "Rotary position", "zh": "旋转位置编码"}),
+    "score": ("foundations/scoring-functions.md", {"en": "Scoring functions", "zh": "打分函数"}),
+    "mask": ("foundations/masks.md", {"en": "Masks", "zh": "掩码"}),
+    "normalise": (
+        "foundations/scaled-dot-product.md#why-softmax",
+        {"en": "Why softmax?", "zh": "为什么用 softmax"},
+    ),
+    "mix": (
+        "foundations/query-key-value.md#mixing-the-values",
+        {"en": "Mixing values", "zh": "混合各个值"},
+    ),
+    "merge": (
+        "heads/multi-head.md#splitting-and-merging",
+        {"en": "Split and merge", "zh": "拆分与合并"},
+    ),
+    "output": (
+        "heads/multi-head.md#what-the-output-projection-mixes",
+        {"en": "What it mixes", "zh": "它混合了什么"},
+    ),
+}
+
+
+class _Link(drawsvg.DrawingParentElement):
+    TAG_NAME = "a"
 
 
 def attention_map(language: str) -> str:
-    """Draw the nine stages as cards, each saying in a few words what it does."""
+    """Draw the nine stages as cards, each saying what it does and leading to a chapter about it."""
     text, works = _MAP[language], _WORK[language]
     lines = max(map(len, works.values()))
-    width, head = 104, 30
+    width, head = 106, 28
+    height = head + 16 * lines + 36
+    between, within = text["join"]
+    stages = {
+        stage: text["stage"].format(name=STAGES[stage][language], work=within.join(work))
+        for stage, work in works.items()
+    }
 
     def draw(group: drawsvg.Group, stage: str, x: float, y: float) -> None:
-        box(group, x, y, width, head + 16 * lines + 16)
-        box(group, x, y, width, head, lit=True)
+        address, chapter = LINKS[stage]
+        label = text["link"].format(stage=stages[stage], chapter=chapter[language])
+        card = _Link(href=address, aria_label=label)
+        box(card, x, y, width, height)
+        box(card, x, y, width, head, lit=True)
         name = {"fill": ON_ACCENT, "font_weight": "bold"}
-        write(group, STAGES[stage][language], x + width / 2, y + head / 2, **name)
+        write(card, STAGES[stage][language], x + width / 2, y + head / 2, **name)
         for index, line in enumerate(works[stage]):
-            write(group, line, x + width / 2, y + head + 16 + 16 * index, 12)
+            write(card, line, x + width / 2, y + head + 16 + 16 * index, 12)
+        write(card, chapter[language], x + width / 2, y + height - 14, 11)
+        group.append(card)
 
-    drawing = stage_grid(width, head + 16 * lines + 16, draw)
-    between, within = text["join"]
-    stages = between.join(
-        text["stage"].format(name=STAGES[stage][language], work=within.join(work))
-        for stage, work in works.items()
-    )
-    desc = text["desc"].format(stages=stages)
+    drawing = stage_grid(width, height, draw)
+    desc = text["desc"].format(stages=between.join(stages.values()))
     return finish(drawing.as_svg(header=""), "index-map", text["title"], desc, zoom=1.4)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {"map": attention_map}
+
+
+def numbers() -> dict[str, str]:
+    """Return how many pages there are in each language, and how many of them are chapters."""
+    pages = [page.relative_to(DOCS).parts for page in DOCS.rglob("*.zh.md")]
+    pages = [parts for parts in pages if not parts[0].startswith("_")]
+    chapters = [parts for parts in pages if len(parts) == 2 and parts[0] != "reference"]
+    return {"chapters": str(len(chapters)), "pages": str(len(pages))}

@@ -53,7 +53,7 @@ def count(site: Path | None) -> dict[str, str]:
     pages = [p for p in site.rglob("*.html") if "zh" not in p.parts] if site else []
     blocks = {text for page in pages for text in python_blocks(page)}
     elements = [element for page in pages for element in tree(page).iter()]
-    figures = {e.get("aria-labelledby") for e in elements if e.get("role") == "img"}
+    figures = {e.get("aria-labelledby") for e in elements if e.get("class") == "figure"}
     return {
         "site.blocks": str(len(blocks)),
         "site.outputs": str(sum(len(output_lines(block)) for block in blocks)),

@@ -2,7 +2,8 @@
 
 A block that shows a mechanism's module is followed by a link to its API entry. Output lines,
 `#> …`, are marked to be styled apart from comments. Long docstrings can be folded; what is copied
-holds them. SVG figures are let through as blocks of their own.
+holds them. SVG figures are let through as blocks of their own, and their links to pages, which
+Markdown does not see, become the addresses of this build.
 """
 
 import re
@@ -23,6 +24,7 @@ DOCSTRING = re.compile(
     r'(<span class="sd">"""[^<]*</span>)((?:\n+<span class="sd">[^<]*</span>){4,}?)'
     r'(\n<span class="sd"> *"""</span>)'
 )
+RAW_LINK = re.compile(r'(?<=<a href=")[^":]+\.md(#[^"]*)?(?=")')
 FOLD_LABELS = ("Show or hide the rest of the docstring", "展开或收起文档字符串")
 
 
@@ -51,6 +53,9 @@ class _Looks(Postprocessor):
         text = text.replace('<span class="c1">#&gt;', '<span class="c1 output">#&gt;')
         # the signature in an API heading is coloured as Python, but is no block to run
         text = text.replace('<code class="highlight language-python">', '<code class="highlight">')
+        if "relpath" in self.md.treeprocessors:  # MkDocs; Zensical finds links in HTML by itself
+            resolve = self.md.treeprocessors["relpath"].path_to_url
+            text = RAW_LINK.sub(lambda link: resolve(link[0]), text)
         text = link(page_name(self.md), text)
         label = FOLD_LABELS[page_name(self.md).endswith(".zh.md")]
         button = f'<button class="fold" type="button" aria-expanded="false" aria-label="{label}">'

@@ -30,7 +30,8 @@ THIN = """() => {
         if (seen.has(word.className)) word.replaceWith(...word.childNodes)
         else seen.add(word.className)
     }
-    for (const part of document.querySelectorAll("svg.figure > :not(title, desc)")) part.remove()
+    const drawn = document.querySelectorAll("svg.figure > :not(title, desc, :has(a))")
+    for (const part of drawn) part.remove()
     for (const row of [...document.querySelectorAll("math > *")].slice(9)) row.remove()
 }"""
 

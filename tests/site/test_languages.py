@@ -38,7 +38,7 @@ def outline(site: Site, source: Path) -> dict[str, list[object]]:
             outline["headings"].append((element.tag, element.get("id")))
         elif element.tag == "annotation":
             outline["formulas"].append(" ".join("".join(element.itertext()).split()))
-        elif element.tag == "svg" and element.get("role") == "img":
+        elif element.tag == "svg" and element.get("class") == "figure":
             outline["figures"].append(element.get("aria-labelledby"))
     code = built.code_blocks(site.pages[address(source)])
     # the comments in a shell block are sentences

@@ -1,0 +1,21 @@
+import math
+
+import torch
+import torch.nn.functional as F
+
+
+def attention(query, key, value, mask):
+    scores = query @ key.mT / math.sqrt(query.size(-1))  # how well does each key fit?
+    scores = scores.masked_fill(~mask, float("-inf"))  # True may attend
+    weights = torch.softmax(scores, dim=-1)  # each row sums to 1
+    return weights @ value  # a mean of the values
+
+
+torch.manual_seed(0)
+query, key, value = torch.randn(5, 4), torch.randn(7, 4), torch.randn(7, 6)
+causal = torch.ones(5, 7, dtype=torch.bool).tril(7 - 5)  # the last query sees every key
+
+ours = attention(query, key, value, causal)
+theirs = F.scaled_dot_product_attention(query, key, value, causal)
+print(tuple(ours.shape), torch.allclose(ours, theirs, atol=1e-6))
+#> (5, 6) True
