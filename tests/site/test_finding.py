@@ -1,10 +1,13 @@
 """Readers find a page: by search, by an old link, and by what its head tells other sites of it."""
 
+import json
+import re
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 from jinja2 import Environment, FileSystemLoader
 
 from docs._tools.built import addresses
@@ -65,3 +68,33 @@ def test_a_redirect_keeps_the_addresses_of_its_page(tmp_path: Path):
         (tmp_path / place).mkdir()
         (tmp_path / place / "index.html").write_text(f"<!doctype html>{text}", encoding="utf-8")
     assert addresses(tmp_path) == {f"/{p}/{a}" for p in ("old", "new") for a in ("", "#a", "#b")}
+
+
+def test_head_tells_other_sites_of_the_page(site: Site):
+    for url in site.pages:
+        tree = site.tree(url)
+        told = {e.get("property") or e.get("name"): e.get("content") for e in tree.iter("meta")}
+        assert "og:url" not in told, "an address that nobody knows"
+        assert told["og:description"] == told["description"], url
+        assert told["og:title"] in "".join(tree.find(".//title").itertext()), url
+        chinese = url.startswith("zh/")
+        assert told["og:locale"] == ("zh_CN" if chinese else "en_US"), url
+        (data,) = (e.text for e in tree.iter("script") if e.get("type") == "application/ld+json")
+        about = json.loads(data)
+        assert about["name"] == told["og:title"], url
+        assert about["description"] == told["description"], url
+        assert about["inLanguage"] == tree.get("lang"), url
+
+
+def test_citation_is_the_same_everywhere():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for theirs, ours in {"title": "name", "abstract": "description"}.items():
+        assert cited[theirs] == project[ours]
+    assert [cited["version"], cited["license"]] == [project["version"], project["license"]]
+    (author,) = cited["authors"]
+    fields = {"title": "title", "version": "version", "note": "abstract"}
+    wanted = {name: cited[field] for name, field in fields.items()}
+    for page in (ROOT / "docs/reference").glob("cite*.md"):
+        lines = re.findall(r"(\w+) += \{(.+)\}", page.read_text(encoding="utf-8"))
+        assert dict(lines) == {**wanted, "author": f"{{{author['name']}}}"}, page
