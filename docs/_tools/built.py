@@ -5,6 +5,7 @@ import re
 import tokenize
 from functools import cache
 from pathlib import Path
+from urllib.parse import urljoin
 from xml.etree.ElementTree import Element
 
 import html5lib
@@ -46,6 +47,19 @@ def output_lines(block: str) -> list[str]:
     tokens = tokenize.generate_tokens(io.StringIO(block).readline)
     comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
     return [text[2:].removeprefix(" ") for text in comments if text.startswith("#>")]
+
+
+def addresses(site: Path) -> set[str]:
+    """Return what a link may name: each page, its headings, and what other anchors it was given."""
+    anchors, moved = {}, {}
+    for page in site.rglob("index.html"):
+        url = "/" + page.relative_to(site).as_posix().removesuffix("index.html")
+        named = {e.get("id"): e for e in tree(page).iter() if re.fullmatch("h[1-6]|a", e.tag)}
+        anchors[url] = {*named} - {None}
+        if "redirect" in named:  # leads on, with any anchor: docs/_theme/redirect.html
+            moved[url] = urljoin(url, named["redirect"].get("href")).partition("#")[0]
+    anchors |= {url: anchors.get(target, set()) for url, target in moved.items()}
+    return {*anchors} | {f"{url}#{anchor}" for url in anchors for anchor in anchors[url]}
 
 
 def count(site: Path | None) -> dict[str, str]:

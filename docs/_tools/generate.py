@@ -18,13 +18,14 @@ from pathlib import Path
 from types import ModuleType
 
 from docs._tools import blocks
-from docs._tools.built import count
+from docs._tools.built import addresses, count
 from docs._tools.numbers import NUMBERS
 
 FOLDERS = {
     "FIGURES": (blocks.ROOT / "docs" / "assets" / "figures", ".svg"),
     "TABLES": (blocks.ROOT / "docs" / "_generated" / "tables", ".md"),
 }
+ADDRESSES = blocks.ROOT / "tests" / "site" / "addresses.txt"
 LANGUAGES = {"en": "", "zh": ".zh"}
 
 
@@ -117,6 +118,9 @@ def main() -> None:
             command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", site]
             subprocess.run(command, check=True, cwd=blocks.ROOT)  # noqa: S603
             write_numbers(count(Path(site)))
+            # only a person takes an address off the list
+            listed = {*ADDRESSES.read_text(encoding="utf-8").split(), *addresses(Path(site))}
+            ADDRESSES.write_text("\n".join(sorted(listed)) + "\n", encoding="utf-8")
     else:
         sys.exit("usage: python -m docs._tools.generate outputs|figures")
 

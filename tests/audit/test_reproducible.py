@@ -54,6 +54,15 @@ def test_links_to_the_repository(site: Site, builds):
         assert [link.get("data-md-component") for link in links] == [None, None]
 
 
+def test_head_names_whole_addresses(builds):
+    for url in builds[1].pages:
+        told = {e.get("property"): e.get("content") for e in builds[1].tree(url).iter("meta")}
+        assert told["og:url"] == HOME + url
+        image = builds[1].path / told["og:image"].removeprefix(HOME)
+        assert image.stat().st_size <= 60 * 1024
+        assert told["og:image:alt"]
+
+
 def test_missing_page_leads_home_from_any_depth(builds):
     text = (builds[1].path / "404.html").read_text(encoding="utf-8")
     assert f'href="{HOME}"' in text

@@ -1,7 +1,6 @@
 """The site in a real browser, served below a sub-path: what it asks for, shows and lets one do."""
 
 import gzip
-import re
 from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
@@ -155,24 +154,6 @@ def test_palette_can_be_changed(visit):
         found.append(tab.locator("body").get_attribute("data-md-color-scheme"))
     tab.evaluate("localStorage.clear()")
     assert found == ["default", "default", "slate"]  # automatic, light, dark
-
-
-@pytest.mark.parametrize(
-    ("url", "words", "place"),
-    [
-        ("", ["softmax", "scaled_dot_product_attention", "query"], "(?!zh/)"),
-        ("zh/", ["注意力", "缩放点积", "掩码"], "zh/"),
-        ("zh/", ["scaled_dot_product_attention"], "reference/api/"),  # in English alone
-    ],
-)
-def test_search(visit, address, url, words, place):
-    page = visit(url, width=1280)
-    for word in words:
-        page.tab.locator(".md-search__input").fill(word)
-        first = page.tab.locator(".md-search-result__list a").first
-        expect(first, word).to_have_attribute("href", re.compile(re.escape(address) + place))
-        expect(first, word).to_be_visible()
-    assert not page.complaints
 
 
 def test_long_docstrings_unfold(visit):

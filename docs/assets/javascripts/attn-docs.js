@@ -4,7 +4,6 @@
   document.getElementById("loading")?.remove()
 
   const { open, send } = XMLHttpRequest.prototype
-  const { postMessage } = Worker.prototype
 
   // Material asks for the search index with every page: hold that one request until search opens.
   XMLHttpRequest.prototype.open = function (method, url, ...rest) {
@@ -20,17 +19,85 @@
   }
 
   // Both languages share one index: search the page's own, and what is written in English only.
-  Worker.prototype.postMessage = function (message, ...rest) {
-    const docs = message?.data?.docs
-    if (docs) {
-      const page = doc => doc.location.split("#")[0]
-      const pages = new Set(docs.map(page))
-      const chinese = document.documentElement.lang === "zh"
-      message.data.docs = docs.filter(doc => page(doc).startsWith("zh/")
-        ? chinese
-        : !chinese || !pages.has("zh/" + page(doc)))
+  const page = doc => doc.location.split("#")[0]
+  const known = new Set()
+  const names = new Map()
+  let separator, wanted
+  const learn = text => {
+    for (const word of text.replace(/<[^>]*>/g, " ").split(separator)) known.add(word.toLowerCase())
+  }
+  const ours = docs => {
+    const pages = new Map(docs.filter(doc => doc.location === page(doc)).map(doc => [page(doc), doc]))
+    const chinese = document.documentElement.lang === "zh"
+    const kept = docs.filter(doc => page(doc).startsWith("zh/")
+      ? chinese
+      : !chinese || !pages.has("zh/" + page(doc)))
+    for (const doc of kept) learn(`${doc.title} ${doc.text}`)
+    for (const doc of kept) {
+      if (doc.location.startsWith("reference/api/")) {
+        // the reference comes after the chapters, and the name is all that counts of a signature
+        doc.boost = 0.5
+        doc.title = doc.title.replace(/(\(| = )[^]*?(?=<\/code>)/, "")
+        const [name] = doc.location.match(/\w*$/)
+        if (/_|.[A-Z]/.test(name)) names.set(name, page(doc))
+      } else if (doc.location === page(doc)) {
+        doc.tags = doc.tags?.map(tag => tag.replace(/\p{sc=Han}+/gu, word => pieces(word).join("\u200b")))
+        learn(`${doc.tags}`)
+      } else {
+        delete doc.tags
+        // all its headings lead to a page
+        const parent = pages.get(page(doc))
+        if (parent) parent.headings = `${parent.headings ?? ""} ${doc.title}`
+      }
     }
-    postMessage.call(this, message, ...rest)
+    return kept
+  }
+
+  // Material takes each word for the start of one, so that "a" finds most of the site, cuts Chinese
+  // words short, and fails at the ":" of an error message. So ask for words that the index has.
+  const stop = new RegExp("^([a-z0-9]|an|and|are|as|at|be|but|by|can|does?|for|from|has|have|how|if|in|is|its?"
+    + "|must|my|of|on|or|so|than|that|the|this|to|was|what|when|which|will|with"
+    + "|的|了|是|在|和|与|也|都|就|把|要|吗|呢|我|自己|怎么|怎样|如何|什么|为什么)$")
+  const pieces = word => {
+    let end = word.length
+    while (end > 1 && !known.has(word.slice(0, end))) end--
+    return end < word.length ? [word.slice(0, end), ...pieces(word.slice(end))] : [word]
+  }
+  const asked = query => {
+    const words = query.split(separator)
+      .flatMap(word => word.toLowerCase().match(/\p{sc=Han}+|[^\p{sc=Han}]+/gu) ?? [])
+      .flatMap(word => /[a-z0-9]/.test(word) && [...known].some(other => other.startsWith(word))
+        ? word
+        : pieces(word))
+    const telling = words.filter(word => !stop.test(word))
+    return [...new Set(telling.length ? telling : words)].flatMap(word => {
+      // Material drops the last of a row of Chinese characters, so it gets one to drop
+      if (/\p{sc=Han}./u.test(word)) return `${word}㐀^2`
+      const start = word.replace(/(?<=....)(e?s|ed|ing)$/, "")
+      return known.has(word) ? [`${word}^2`, ...word.length > 3 ? [start] : []] : start
+    }).join(" ")
+  }
+
+  window.Worker = class extends Worker {
+    constructor(...rest) {
+      super(...rest)
+      // whoever asks for a name of the reference gets its entry first
+      this.addEventListener("message", ({ data }) => data.data?.items?.sort(
+        (a, b) => (page(b[0]) === wanted) - (page(a[0]) === wanted)))
+    }
+
+    postMessage(message, ...rest) {
+      const data = message?.data
+      if (data?.docs) {
+        separator = new RegExp(data.config.separator)
+        data.docs = ours(data.docs)
+      } else if (typeof data === "string") {
+        wanted = names.get(data.match(/^[\w.]*?(\w+)(\(.*)?$/)?.[1])
+        // who quotes words wants all of them, and gets Material's own search
+        if (!data.includes('"')) message = { ...message, data: asked(data) }
+      }
+      super.postMessage(message, ...rest)
+    }
   }
 
   // Long docstrings in code unfold and fold again.

@@ -1,0 +1,98 @@
+"""Readers find a page: by search, by an old link, and by what its head tells other sites of it."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from jinja2 import Environment, FileSystemLoader
+
+from docs._tools.built import addresses
+from docs._tools.generate import ADDRESSES
+from tests.conftest import ROOT, Site
+from tests.site.test_html import CHECKS
+
+QUERIES = tomllib.loads((ROOT / "tests/site/queries.toml").read_text(encoding="utf-8"))
+# each answer: a page, then the best sections of it
+ASK = """async ([queries, address]) => {
+    const field = document.querySelector(".md-search__input")
+    const [meta, list] = document.querySelector(".md-search-result").children
+    const place = link => link.href.replace(address, "").replace(/[?][^#]*/, "")
+    const answers = []
+    for (const query of queries) {
+        const answered = new Promise(resolve =>
+            new MutationObserver(resolve).observe(meta, { childList: true }))
+        field.value = query
+        field.focus()
+        field.dispatchEvent(new KeyboardEvent("keyup"))
+        await answered
+        answers.push([...list.children].slice(0, 3)
+            .map(item => [...item.querySelectorAll("a")].slice(0, 3).map(place)))
+    }
+    return answers
+}"""
+
+
+@pytest.mark.parametrize("language", QUERIES)
+def test_search_finds(visit, address, language):
+    queries = QUERIES[language]
+    assert len(queries) >= 40
+    page = visit("zh/" if language == "zh" else "", width=1280)
+    answers = page.tab.evaluate(ASK, [list(queries), address])
+    missed = {
+        query: {"wanted": wanted, "first": answer}
+        for (query, wanted), answer in zip(queries.items(), answers, strict=True)
+        if not any(wanted in item for item in answer)
+    }
+    assert not missed
+    assert not page.complaints
+
+
+def test_every_address_is_forever(site: Site):
+    listed, there = set(ADDRESSES.read_text(encoding="utf-8").split()), addresses(site.path)
+    assert sorted(listed - there) == [], "gone: CONTRIBUTING.md says how to leave a redirect"
+    assert sorted(there - listed) == [], "not in tests/site/addresses.txt: run `make outputs`"
+
+
+def test_a_redirect_keeps_the_addresses_of_its_page(tmp_path: Path):
+    environment = Environment(loader=FileSystemLoader(ROOT / "docs/_theme"), autoescape=True)
+    environment.filters["url"] = lambda url: f"../{url}"
+    config = SimpleNamespace(site_name="n", theme=SimpleNamespace(language="en"))
+    page = SimpleNamespace(meta={"redirect": "new/#a", "description": "moved"})
+    html = environment.get_template("redirect.html").render(config=config, page=page)
+    assert not [problem for check in CHECKS for problem in check(html)]
+    for place, text in {"new": "<h1 id=a></h1><a id=b></a><p id=c></p>", "old": html}.items():
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "index.html").write_text(f"<!doctype html>{text}", encoding="utf-8")
+    assert addresses(tmp_path) == {f"/{p}/{a}" for p in ("old", "new") for a in ("", "#a", "#b")}
+
+
+def test_head_tells_other_sites_of_the_page(site: Site):
+    for url in site.pages:
+        tree = site.tree(url)
+        told = {e.get("property") or e.get("name"): e.get("content") for e in tree.iter("meta")}
+        assert "og:url" not in told, "an address that nobody knows"
+        assert told["og:description"] == told["description"], url
+        assert told["og:title"] in "".join(tree.find(".//title").itertext()), url
+        chinese = url.startswith("zh/")
+        assert told["og:locale"] == ("zh_CN" if chinese else "en_US"), url
+        (data,) = (e.text for e in tree.iter("script") if e.get("type") == "application/ld+json")
+        about = json.loads(data)
+        assert about["name"] == told["og:title"], url
+        assert about["description"] == told["description"], url
+        assert about["inLanguage"] == tree.get("lang"), url
+
+
+def test_citation_is_the_same_everywhere():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    fields = {"title": "name", "abstract": "description", "version": "version"}
+    assert [cited[field] for field in fields] == [project[field] for field in fields.values()]
+    wanted = {field: cited[field] for field in ("title", "version")} | {"note": cited["abstract"]}
+    wanted["author"] = f"{{{cited['authors'][0]['name']}}}"
+    for page in (ROOT / "docs/reference").glob("cite*.md"):
+        lines = re.findall(r"(\w+) += \{(.+)\}", page.read_text(encoding="utf-8"))
+        assert dict(lines) == wanted, page
