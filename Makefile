@@ -6,7 +6,7 @@ export NO_MKDOCS_2_WARNING := 1
 # whole files to each of two processes; tests/site has the longest, so it is collected first
 TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: serve site test audit outputs figures bench mutants lint chapter
+.PHONY: serve site test audit outputs figures verified bench mutants lint chapter
 
 serve: .venv/site.done
 	$(BIN)/mkdocs serve
@@ -29,6 +29,12 @@ outputs: .venv/test.done
 
 figures: .venv/test.done
 	$(BIN)/python -m docs._tools.generate figures
+
+# after every block has run, names the running PyTorch under each; BIN=… for that of another environment
+verified: .venv/test.done
+	$(BIN)/python -m pytest $(TWO) docs README.md attn_docs
+	$(BIN)/python -c "import torch; print(torch.__version__.partition('+')[0])" >> docs/_generated/verified.txt
+	sort -u -V -o docs/_generated/verified.txt docs/_generated/verified.txt
 
 bench: .venv/test.done
 	$(BIN)/python -m docs._tools.bench

@@ -1,6 +1,5 @@
 """Markdown extension: TeX found by pymdownx.arithmatex becomes MathML while the site is built."""
 
-import re
 from html import unescape
 from xml.etree.ElementTree import Element
 
@@ -42,11 +41,12 @@ class _Formulas(Treeprocessor):
     def convert(self, tex: str, *, block: bool) -> str:
         try:
             mathml = self.converter.convert_with_local_state(tex, displaystyle=block)
-            return re.sub(' style="([^"]*)"', lambda m: f' class="{CLASSES[m[1]]}"', mathml)
+            for style, name in CLASSES.items():
+                mathml = mathml.replace(f'style="{style}"', f'class="{name}"')
         except LatexError as error:
             raise FormulaError(f"{page_name(self.md)}: bad TeX in ${tex}$: {error}") from error
-        except KeyError as error:
-            raise FormulaError(f"{page_name(self.md)}: no class for {error} in ${tex}$") from error
+        else:
+            return mathml
 
 
 class FormulaExtension(Extension):
