@@ -70,7 +70,9 @@ def test_every_block_says_how_it_ran(source: Path, site: Site) -> None:
     assert len(marks) == len(built.python_blocks(site.pages[address(source)]))
     for mark in marks:
         said = "".join(mark.itertext())
-        assert all(version in said for version in VERIFIED.read_text(encoding="utf-8").split()), said
+        assert all(version in said for version in VERIFIED.read_text(encoding="utf-8").split()), (
+            said
+        )
         assert (blocks.ROOT / said.rpartition(" pytest ")[2]).exists(), said
     assert sum(mark.get("aria-hidden") is None for mark in marks) == bool(marks), "told once"
 
