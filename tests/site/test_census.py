@@ -80,9 +80,8 @@ def test_every_block_says_how_it_ran(source: Path, site: Site) -> None:
 def test_blocks_run_with_the_versions_that_are_named() -> None:
     named = VERIFIED.read_text(encoding="utf-8").split()
     assert torch.__version__.partition("+")[0] in named
-    files = ("requirements/test.txt", "requirements/oldest.txt")
-    texts = [(blocks.ROOT / file).read_text(encoding="utf-8") for file in files]
-    assert sorted(named) == sorted(re.findall(r"(?m)^torch==([\d.]+)", "\n".join(texts)))
+    pins = (blocks.ROOT / "requirements/test.txt").read_text(encoding="utf-8")
+    assert f"torch=={named[-1]}\n" in pins
 
 
 def test_every_page_is_built_and_no_other(site: Site) -> None:
