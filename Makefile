@@ -22,7 +22,7 @@ test: .venv/test.done
 
 audit: .venv/test.done
 	$(BIN)/python -m pytest --numprocesses 2 tests/audit
-	$(BIN)/zizmor --offline .github/workflows
+	$(BIN)/zizmor --offline .github
 
 outputs: .venv/test.done
 	$(BIN)/python -m docs._tools.generate outputs
