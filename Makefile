@@ -6,7 +6,7 @@ export NO_MKDOCS_2_WARNING := 1
 # whole files to each of two processes; the longest, of the browser, is collected first
 TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: serve site test audit outputs figures bench mutants lint chapter
+.PHONY: serve site test audit outputs figures verified bench mutants lint chapter
 
 serve: .venv/site.done
 	$(BIN)/mkdocs serve
@@ -22,13 +22,19 @@ test: .venv/test.done
 
 audit: .venv/test.done
 	$(BIN)/python -m pytest --numprocesses 2 tests/audit
-	$(BIN)/zizmor --offline .github/workflows
+	$(BIN)/zizmor --offline .github
 
 outputs: .venv/test.done
 	$(BIN)/python -m docs._tools.generate outputs
 
 figures: .venv/test.done
 	$(BIN)/python -m docs._tools.generate figures
+
+# after every block has run, names the running PyTorch under each; BIN=… for that of another environment
+verified: .venv/test.done
+	$(BIN)/python -m pytest $(TWO) docs README.md attn_docs
+	$(BIN)/python -c "import torch; print(torch.__version__.partition('+')[0])" >> docs/_generated/verified.txt
+	sort -u -V -o docs/_generated/verified.txt docs/_generated/verified.txt
 
 bench: .venv/test.done
 	$(BIN)/python -m docs._tools.bench

@@ -2,11 +2,14 @@
 
 A block that shows a mechanism's module is followed by a link to its API entry. Output lines,
 `#> …`, are marked to be styled apart from comments. Long docstrings can be folded; what is copied
-holds them. SVG figures are let through as blocks of their own, and their links to pages, which
-Markdown does not see, become the addresses of this build.
+holds them. Each block says with which versions it ran, and by which command. SVG figures are let
+through as blocks of their own, and their links to pages, which Markdown does not see, become the
+addresses of this build.
 """
 
 import re
+from itertools import chain, repeat
+from pathlib import Path
 
 from markdown import Extension, Markdown
 from markdown.postprocessors import Postprocessor
@@ -25,6 +28,15 @@ DOCSTRING = re.compile(
     r'(\n<span class="sd"> *"""</span>)'
 )
 RAW_LINK = re.compile(r'(?<=<a href=")[^":]+\.md(#[^"]*)?(?=")')
+# a block, and in its first line, if it has one, the reason why it is not run
+BLOCK = re.compile(
+    r'(?s)<div class="language-python highlight">.*?<code>(?:<[^>]*>)*(?:# skip: ([^<]*))?.*?</div>'
+)
+VERIFIED = Path(__file__).parents[1] / "_generated" / "verified.txt"
+MARKS = (
+    ("✓ runs with torch {} · <code>python -m pytest {}</code>", " and ", "not run: "),
+    ("✓ 已在 torch {} 下运行通过 · <code>python -m pytest {}</code>", " 和 ", "未运行："),
+)
 FOLD_LABELS = ("Show or hide the rest of the docstring", "展开或收起文档字符串")
 
 
@@ -56,10 +68,29 @@ class _Looks(Postprocessor):
         if "relpath" in self.md.treeprocessors:  # MkDocs; Zensical finds links in HTML by itself
             resolve = self.md.treeprocessors["relpath"].path_to_url
             text = RAW_LINK.sub(lambda link: resolve(link[0]), text)
-        text = link(page_name(self.md), text)
-        label = FOLD_LABELS[page_name(self.md).endswith(".zh.md")]
+        page = page_name(self.md)
+        text = link(page, text)
+        label = FOLD_LABELS[page.endswith(".zh.md")]
         button = f'<button class="fold" type="button" aria-expanded="false" aria-label="{label}">'
-        return DOCSTRING.sub(rf'\1{button}</button><span class="docstring">\2</span>\3', text)
+        text = DOCSTRING.sub(rf'\1{button}</button><span class="docstring">\2</span>\3', text)
+        return self.marked(text, page)
+
+    @staticmethod
+    def marked(text: str, page: str) -> str:
+        """Say under each block that it ran; those who listen to the page hear it once."""
+        tested = f"docs/{page}"
+        if page.startswith("reference/api/"):  # a part of it tells of the folder of that name
+            tested = f"attn_docs/{re.split('[/.]', page)[2].replace('-', '_')}"
+        ran, joint, skipped = MARKS[page.endswith(".zh.md")]
+        ran = ran.format(joint.join(VERIFIED.read_text(encoding="utf-8").split()), tested)
+        told = chain([""], repeat(' aria-hidden="true"'))
+
+        def below(block: re.Match[str]) -> str:
+            mark = f">{skipped}{block[1]}" if block[1] else f"{next(told)}>{ran}"
+            return f'{block[0]}<p class="ran" data-search-exclude{mark}</p>'
+
+        # a docstring comes by twice, alone and as a part of its page
+        return BLOCK.sub(below, re.sub(r'<p class="ran".*?</p>', "", text))
 
 
 class CodeBlockExtension(Extension):

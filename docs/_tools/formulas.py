@@ -10,6 +10,14 @@ from math_core import LatexError, LatexToMathML
 from docs._tools.page import page_name
 
 CONVERTER = LatexToMathML(annotation=True, fancy_error=False)
+# the site's policy forbids style attributes: a class of attn-docs.css in place of each
+CLASSES = {
+    "margin-left:-0.16666667em;": "closer",
+    "text-align: right;justify-items: end;padding-right: 0;": "aligned-right",
+    "text-align: left;justify-items: start;padding-left: 0;": "aligned-left",
+    "text-align: left;justify-items: start;padding-right: 0;": "case",
+    "text-align: left;justify-items: start;padding-right: 0;padding-left:1em;": "case condition",
+}
 
 
 class FormulaError(ValueError):
@@ -31,9 +39,13 @@ class _Formulas(Treeprocessor):
 
     def convert(self, tex: str, *, block: bool) -> str:
         try:
-            return CONVERTER.convert_with_local_state(tex, displaystyle=block)
+            mathml = CONVERTER.convert_with_local_state(tex, displaystyle=block)
+            for style, name in CLASSES.items():
+                mathml = mathml.replace(f'style="{style}"', f'class="{name}"')
         except LatexError as error:
             raise FormulaError(f"{page_name(self.md)}: bad TeX in ${tex}$: {error}") from error
+        else:
+            return mathml
 
 
 class FormulaExtension(Extension):

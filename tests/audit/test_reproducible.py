@@ -1,6 +1,8 @@
 """The same sources give the same bytes; what a set address of site or repository adds is right."""
 
+import re
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -61,6 +63,19 @@ def test_head_names_whole_addresses(builds):
         image = builds[1].path / told["og:image"].removeprefix(HOME)
         assert image.stat().st_size <= 60 * 1024
         assert told["og:image:alt"]
+
+
+def test_feedback_names_the_page(site: Site, builds):
+    for url in site.pages:
+        assert not site.tree(url).findall(".//a[@class='feedback']"), "without REPO_URL: none"
+        (link,) = builds[1].tree(url).findall(".//a[@class='feedback']")
+        address, query = urlsplit(link.get("href")), parse_qs(urlsplit(link.get("href")).query)
+        assert address._replace(query="").geturl() == f"{SETTINGS['REPO_URL']}/issues/new"
+        heading = "".join(builds[1].tree(url).find(".//h1").itertext()).rstrip("¶")
+        assert query["title"][0].rstrip(": ：") in heading or not url.strip("zh/"), url
+        source = re.search(r"docs/[\w/-]+(\.zh)?\.md", query["body"][0])
+        assert (ROOT / source[0]).is_file(), f"{url}: {source[0]}"
+        assert bool(source[1]) == url.startswith("zh/"), f"{url}: {source[0]}"
 
 
 def test_missing_page_leads_home_from_any_depth(builds):

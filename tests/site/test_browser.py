@@ -34,6 +34,11 @@ THIN = """() => {
     for (const row of [...document.querySelectorAll("math > *")].slice(9)) row.remove()
 }"""
 
+PLANTED = """<script>planted = 1</script><script src="https://example.org/x.js"></script>
+<img src="https://example.org/x.png" alt=""><style>#planted { rotate: 9deg !important }</style>
+<p id="planted" style="rotate: 9deg" onclick="planted = 1"><a href="javascript:planted = 1">a</a>
+"""
+
 
 def violations(tab, **options) -> list[str]:
     """Return what axe-core finds wrong with the page that is open."""
@@ -164,3 +169,17 @@ def test_long_docstrings_unfold(visit):
     expect(docstring).to_be_visible()
     fold.click()
     expect(docstring).to_be_hidden()
+
+
+def test_policy_blocks_what_is_planted(visit, site: Site):
+    html = site.pages[""].read_text(encoding="utf-8").replace("<h1", f"{PLANTED}<h1", 1)
+    tab = visit("").tab
+    tab.route("**/path/", lambda route: route.fulfill(body=html, content_type="text/html"))
+    page = visit("")
+    tab.locator("#planted").click()
+    tab.locator("#planted a").click()
+    tab.unroute_all()
+    assert tab.evaluate("typeof planted") == "object", "the paragraph, set by no script"
+    assert tab.evaluate("getComputedStyle(planted).rotate") == "none"
+    blocked = [text for text in page.complaints if "Content Security Policy" in text]
+    assert len(blocked) == 7, blocked

@@ -8,9 +8,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import torch
 from sybil import Document
 
 from docs._tools import blocks, built
+from docs._tools.code_blocks import VERIFIED
 from docs._tools.numbers import NUMBERS
 from tests.conftest import Site
 from tests.docs_plugin import OTHER_FENCES, parse
@@ -59,6 +61,27 @@ def test_every_block_names_its_language(source: Path, site: Site) -> None:
 def test_outputs_have_at_most_four_digits_after_the_point(source: Path) -> None:
     lines = [line for block in collected(source) for line in built.output_lines(block)]
     assert [line for line in lines if re.search(r"\.\d{5}", line)] == []
+
+
+@SOURCES
+def test_every_block_says_how_it_ran(source: Path, site: Site) -> None:
+    tree = built.tree(site.pages[address(source)])
+    marks = [p for p in tree.iter("p") if p.get("class") == "ran"]
+    assert len(marks) == len(built.python_blocks(site.pages[address(source)]))
+    for mark in marks:
+        said = "".join(mark.itertext())
+        assert all(version in said for version in VERIFIED.read_text(encoding="utf-8").split()), (
+            said
+        )
+        assert (blocks.ROOT / said.rpartition(" pytest ")[2]).exists(), said
+    assert sum(mark.get("aria-hidden") is None for mark in marks) == bool(marks), "told once"
+
+
+def test_blocks_run_with_the_versions_that_are_named() -> None:
+    named = VERIFIED.read_text(encoding="utf-8").split()
+    assert torch.__version__.partition("+")[0] in named
+    pins = (blocks.ROOT / "requirements/test.txt").read_text(encoding="utf-8")
+    assert f"torch=={named[-1]}\n" in pins
 
 
 def test_every_page_is_built_and_no_other(site: Site) -> None:

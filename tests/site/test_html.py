@@ -6,14 +6,19 @@ bad characters); it knows no attributes, so identifiers, languages and addresses
 
 import re
 import unicodedata
+from base64 import b64encode
 from collections import Counter
+from hashlib import sha256
+from types import SimpleNamespace
 from urllib.parse import unquote, urljoin, urlsplit
 from xml.etree.ElementTree import Element
 
 import pytest
 from fontTools.ttLib import TTFont
+from mkdocs.exceptions import PluginError
 
 from docs._tools.built import parse
+from docs._tools.security import CHARSET, POLICY, with_policy
 from tests.conftest import ROOT, Site
 
 RESOURCES = {"src", "srcset", "poster", "data", "background"}
@@ -74,7 +79,17 @@ def dollars(html: str) -> list[str]:
     return [f"a $ is left in: …{found}…" for found in re.findall(r".{0,30}\$.{0,30}", text)]
 
 
-CHECKS = [grammar, identifiers, resources, head_and_headings, dollars]
+def policy(html: str) -> list[str]:
+    """Say if the policy is not the second thing of the page, or allows other than what it holds."""
+    allowed = {"script": "'self'", "style": "'self'"}
+    for element in parse(html)[0].iter():
+        if element.tag in allowed and element.text and "json" not in element.get("type", ""):
+            digest = b64encode(sha256(element.text.encode()).digest()).decode()
+            allowed[element.tag] += f" 'sha256-{digest}'"
+    return [] if CHARSET + POLICY.format(**allowed) in html else [f"must allow just {allowed}"]
+
+
+CHECKS = [grammar, identifiers, resources, head_and_headings, dollars, policy]
 
 
 def broken_links(site: Site) -> list[str]:
@@ -155,6 +170,7 @@ BROKEN = {
     "an image without alt": (head_and_headings, '<h1>h</h1><img src="x.png">'),
     "two first headings": (head_and_headings, "<h1>a</h1><h1>b</h1>"),
     "an unclosed element": (grammar, "<div><p>text</section>"),
+    "no policy": (policy, "<h1>h</h1>"),
     "a formula not found": (dollars, "<table><tr><td>the value $p(x</td></tr></table>"),
 }
 
@@ -163,6 +179,19 @@ BROKEN = {
 def test_checks_see(name):
     check, body = BROKEN[name]
     assert check(f"{PAGE}</head><body>{body}</body></html>")
+
+
+def test_what_no_policy_allows_fails_the_build(monkeypatch):
+    config = SimpleNamespace(use_directory_urls=True)
+    page = (
+        f"{PAGE}{CHARSET}<script>0</script><p title=\"a style='' onclick=''\"> style='' onclick=''"
+    )
+    assert not policy(with_policy(page, "page/", config))
+    for body in ("<p STYLE='top: 0'>", "<p id=a onclick=x()>", "<a href=' javascript:0'>"):
+        with pytest.raises(PluginError, match=r"^page/: its policy forbids "):
+            with_policy(page + body, "page/", config)
+    monkeypatch.setattr("sys.argv", ["mkdocs", "serve"])  # its pages reload by a script it adds
+    assert with_policy(page, "page/", config) == page
 
 
 def test_link_check_sees(tmp_path):

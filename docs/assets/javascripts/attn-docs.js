@@ -5,6 +5,18 @@
 
   const { open, send } = XMLHttpRequest.prototype
 
+  // Two things that Material does at the start have the style of every element computed again, twice
+  // each: it says that the colours are changing, which they are not, and it states the colour scheme
+  // beside its stylesheet (attn-docs.css does, for what is outside the page's body).
+  const { appendChild, setAttribute } = document.body
+  document.body.setAttribute = function (name, value) {
+    const starts = name === "data-md-color-switching" && document.readyState !== "complete"
+    if (!starts && this.getAttribute(name) !== value) setAttribute.call(this, name, value)
+  }
+  document.head.appendChild = function (node) {
+    return node.name === "color-scheme" ? node : appendChild.call(this, node)
+  }
+
   // Material asks for the search index with every page: hold that one request until search opens.
   XMLHttpRequest.prototype.open = function (method, url, ...rest) {
     this.isSearchIndex = String(url).endsWith("/search_index.json")
