@@ -37,7 +37,9 @@ MATH = re.compile(r"<math([^>]*)>.*?<annotation[^>]*>(.*?)</annotation></semanti
 SVG = re.compile(r'<svg[^>]*aria-labelledby="(\S+) .*?</svg>', re.S)
 HEADING = re.compile(r'(<h[2-6] id="([^"]+)".*?)(?=</h)', re.S)
 # matched as well, to be left alone: fences, code in a line, formulas
-LINK = re.compile(r"^ *(`{3,}).*?^ *\1$|`[^`\n]+`|\$[^$]+\$|(?<=\]\()(?!\w+:)[^)\s]+", re.M | re.S)
+LINK = re.compile(
+    r"^ *(`{3,}).*?^ *\1$|`[^`\n]+`|(\$\$?)[^$]+\2|(?<=\]\()(?!\w+:)[^)\s]+", re.M | re.S
+)
 CODE = re.compile(r"(?:`(\S+)`\n\n)?^(`{3,})python\n(.*?)^\2$", re.M | re.S)
 OPTIONS = ConversionOptions(
     compact_tables=True,

@@ -1,56 +1,127 @@
-"""What readers and programs take along holds what the pages show, and the wheel their code."""
+"""What readers and programs take along holds what the pages show, and the wheel the code of it."""
 
-import io
 import json
 import re
 import shlex
-import site as interpreter
 import subprocess
 import sys
+import sysconfig
 import venv
 import zipfile
 from pathlib import Path
-from posixpath import basename, dirname, join, normpath
+from posixpath import dirname, join, normpath
 from urllib.parse import urldefrag
-from xml.etree import ElementTree as ET
 
 import nbformat
 import pytest
 
-from docs._tools import blocks, built, takeaway
+from docs._tools import built
 from tests.conftest import ROOT, Site
 
-SVG_IMAGE = re.compile(r"\]\(data:image/svg\+xml;base64,")
+CHAPTER = "foundations/bilinear/"
+CODE = re.compile(r"^( *)(`{3,})(\w+)\n(.*?)^ *\2$", re.M | re.S)
+FORMULA = re.compile(r"(\${1,2})(.+?)\1")
 
 
-def chapters(site: Site) -> list[str]:
-    return [url for url in site.pages if (site.pages[url].parent / f"{slug(url)}.ipynb").is_file()]
-
-
-def slug(url: str) -> str:
-    return basename(url.rstrip("/"))
+def prose(text: str) -> str:
+    return re.sub("`[^`\n]+`", "", CODE.sub("", text))
 
 
 def links(text: str) -> list[str]:
-    found: list[str] = []
-    takeaway.relinked(text, lambda link: found.append(link) or link)
-    return found
+    return re.findall(r"\]\((?!\w+:|#)([^)\s]+)\)", FORMULA.sub("", prose(text)))
 
 
 def flat(tex: str) -> str:
-    return re.sub(r"\\vert(?: |$)|\|", "|", " ".join(tex.split())).replace(" ", "")
+    return "".join(tex.replace(r"\vert ", "|").split())
+
+
+def notebooks(site: Site) -> dict[str, nbformat.NotebookNode]:
+    found = {f.parent.relative_to(site.path): f for f in sorted(site.path.rglob("*.ipynb"))}
+    return {f"{url}/": nbformat.read(file, as_version=4) for url, file in found.items()}
 
 
 def test_twins_say_what_the_pages_show(site: Site):
     for url, page in site.pages.items():
         text = page.with_suffix(".md").read_text(encoding="utf-8")
-        fences = re.findall(r"^( *)(`{3,})python\n(.*?)^ *\2$", text, re.M | re.S)
-        code = [re.sub(f"^{indent}", "", body, flags=re.M) for indent, _, body in fences]
-        assert [c.strip() for c in code] == [c.strip() for c in built.python_blocks(page)], url
+        fences = [m for m in CODE.finditer(text) if m[3] == "python"]
+        code = [re.sub(f"^{m[1]}", "", m[4], flags=re.M).strip() for m in fences]
+        assert code == [block.strip() for block in built.python_blocks(page)], url
+        formulas = [flat("".join(e.itertext())) for e in site.tree(url).iter("annotation")]
+        assert [flat(m[2]) for m in FORMULA.finditer(prose(text))] == formulas, url
         for link in links(text):
-            target = normpath(join(url, urldefrag(link).url))
-            assert (site.path / target).is_file(), f"{url}: {link}"
-            assert not target.endswith(".html"), f"{url}: {link} leaves the twins"
-        tree = site.tree(url)
-        formulas = [flat("".join(e.itertext())) for e in tree.iter("annotation")]
-        assert [flat(tex) for tex in FORMULA.findall(prose)] == formulas, url
+            target = site.path / normpath(join(url, urldefrag(link).url))
+            assert target.is_file() and target.suffix != ".html", f"{url}: {link}"
+
+
+def test_notebooks_and_archives_hold_each_chapter(site: Site):
+    held = notebooks(site)
+    chapters = {
+        url for url in site.pages if re.match(r"(zh/)?(?!zh|reference)[\w-]+/[\w-]+/$", url)
+    }
+    assert set(held) == chapters
+    for url, notebook in held.items():
+        nbformat.validate(notebook)
+        shown = built.python_blocks(site.pages[url])
+        install, *code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+        assert install.startswith("%pip install"), url
+        assert code == [block.strip("\n") for block in shown], url
+        text = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+        figures = [e for e in site.tree(url).iter("svg") if e.get("role") == "img"]
+        assert text.count("](data:image/svg+xml;base64,") == len(figures), url
+        (archive,) = site.pages[url].parent.glob("*.zip")
+        with zipfile.ZipFile(archive) as scripts:
+            assert [scripts.read(name).decode() for name in scripts.namelist()] == shown, url
+
+
+def test_figures_stand_alone(site: Site):
+    for file in (site.path / "assets/figures").rglob("*.svg"):
+        assert not re.search(r"var\(|currentColor", file.read_text(encoding="utf-8")), file
+
+
+@pytest.mark.parametrize("root", ["", "zh/"])
+def test_llms_lists_every_page_and_holds_it(site: Site, root):
+    listed = (site.path / root / "llms.txt").read_text(encoding="utf-8")
+    pages = [url for url in site.pages if url.startswith("zh/") == bool(root)]
+    assert {f"{root}{link}" for link in links(listed)} == {f"{url}index.md" for url in pages}
+    assert re.match(r"# .+\n\n> .+\n", listed)
+    assert len(re.findall(r"^- \[.+\]\(.+\): .+", listed, re.M)) == len(pages)
+    full = (site.path / root / "llms-full.txt").read_text(encoding="utf-8")
+    for url in pages:
+        assert all(block in full for block in built.python_blocks(site.pages[url])), url
+    assert all((site.path / root / urldefrag(link).url).is_file() for link in links(full))
+
+
+def install(address: str, folder: Path) -> Path:
+    """Install the wheel into a fresh environment that sees PyTorch, but not this project."""
+    venv.create(folder, symlinks=True)
+    python = folder / "bin/python"
+    (packages,) = folder.glob("lib/*/site-packages")
+    (packages / "torch.pth").write_text(sysconfig.get_path("purelib"))
+    pip = [sys.executable, "-m", "pip", "--python", python, *shlex.split(address)[1:]]
+    subprocess.run([*pip, "--no-index", "--no-compile"], check=True, capture_output=True)  # noqa: S603
+    return python
+
+
+def run_page(python: Path, blocks: list[str]) -> list[str]:
+    """Run blocks in one interpreter, each with names of its own; return what they print."""
+    runner = "import json, sys\nfor b in json.load(sys.stdin): exec(b, {'__name__': '__main__'})"
+    command = [python, "-I", "-W", "error", "-c", runner]
+    return subprocess.run(  # noqa: S603
+        command, input=json.dumps(blocks), check=True, capture_output=True, text=True
+    ).stdout.splitlines()
+
+
+def test_the_line_on_the_page_installs_the_code_of_the_page(site: Site, visit, tmp_path):
+    page = visit(CHAPTER, width=360)
+    python = install(page.tab.locator("#pip-install").text_content(), tmp_path)
+    where = "import attn_docs; print(attn_docs.__file__)"
+    found = subprocess.run([python, "-I", "-c", where], capture_output=True, text=True, check=True)
+    package = Path(found.stdout.strip()).parent
+    assert package.is_relative_to(tmp_path)
+    for file in (ROOT / "attn_docs").rglob("*"):
+        if file.is_file() and "__pycache__" not in file.parts:
+            assert (
+                package / file.relative_to(ROOT / "attn_docs")
+            ).read_bytes() == file.read_bytes()
+    blocks = built.python_blocks(site.pages[CHAPTER])
+    assert run_page(python, blocks) == [o for b in blocks for o in built.output_lines(b)]
