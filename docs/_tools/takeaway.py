@@ -5,12 +5,10 @@ site carries the package's wheel. partials/takeaway.html and llms.html in docs/_
 """
 
 import base64
-import functools
 import hashlib
 import io
 import json
 import re
-import tempfile
 import tomllib
 import zipfile
 from collections.abc import Callable
@@ -29,6 +27,7 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
+from mkdocs.utils import write_file
 
 from docs._tools.blocks import ROOT
 
@@ -46,6 +45,12 @@ OPTIONS = ConversionOptions(
     extract_metadata=False,
     exclude_selectors=["form", "button", "script", ".headerlink"],
 )
+# the first cell of a notebook undoes before each cell what one block sets and others print with
+ALONE = """
+import torch
+
+get_ipython().events.register("pre_run_cell", lambda _: torch.set_printoptions(profile="default"))
+"""
 KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
 CSS = (ROOT / "docs/assets/stylesheets/attn-docs.css").read_text(encoding="utf-8")
 LIGHT = dict(reversed(re.findall(r"(--[\w-]+): (#\w+);", CSS)))  # the first of a name counts
@@ -89,10 +94,10 @@ def relinked(text: str, change: Callable[[str], str]) -> str:
     return LINK.sub(lambda m: m[0] if m[0].lstrip()[0] in "`$#" else change(m[0]), text)
 
 
-def notebook(text: str, install: str) -> str:
+def notebook(text: str, install: str) -> bytes:
     """Return a page as a notebook: each Python block a cell, the text between two another."""
     title, _, text = re.sub(" {#[^}]*}$", "", text, flags=re.M).partition("\n\n")
-    sources, end = [title, f"%pip install --quiet {install}"], 0
+    sources, end = [title, f"%pip install --quiet {install}\n{ALONE}"], 0
     for block in CODE.finditer(text):
         sources += [text[end : block.start(2)], block[3]]
         end = block.end()
@@ -102,7 +107,7 @@ def notebook(text: str, install: str) -> str:
         code = {"cell_type": "code", "execution_count": None, "outputs": []}
         cells.append(cell | (code if number % 2 else {"cell_type": "markdown"}))
     whole = {"cells": cells, "metadata": KERNEL, "nbformat": 4, "nbformat_minor": 5}
-    return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(whole, ensure_ascii=False, indent=1).encode()
 
 
 def scripts(name: str, text: str) -> bytes:
@@ -116,18 +121,17 @@ def scripts(name: str, text: str) -> bytes:
     return held.getvalue()
 
 
-@functools.cache
-def wheel(digest: str) -> tuple[str, bytes]:
-    """Return name and bytes of the package's wheel; its version tells what it holds.
+def wheel(folder: str) -> str:
+    """Build the package's wheel and return its name; its version tells what it holds.
 
     Of a version that is installed already pip installs nothing: a reader would keep older code.
     """
+    files = [f for f in sorted((ROOT / "attn_docs").rglob("*.*")) if f.suffix != ".pyc"]
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     project["project"]["version"] += f".post{int(digest[:7], 16)}"
     builder = WheelBuilder(str(ROOT), metadata=ProjectMetadata(str(ROOT), PluginManager(), project))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(next(builder.build(directory=folder, versions=["standard"])))
-        return path.name, path.read_bytes()
+    return Path(next(builder.build(directory=folder, versions=["standard"]))).name
 
 
 @event_priority(-150)  # once the titles are in the page's language
@@ -139,64 +143,46 @@ def on_nav(nav: Navigation, **_: object) -> None:
 @event_priority(-150)  # once all links are resolved
 def on_env(env: Environment, config: MkDocsConfig, files: Files) -> None:
     """Write what is taken along, and lead to it from the pages."""
-    package = [*sorted((ROOT / "attn_docs").rglob("*")), ROOT / "pyproject.toml"]
-    content = [f.read_bytes() for f in package if f.is_file() and "__pycache__" not in f.parts]
-    wheel_name, wheel_bytes = wheel(hashlib.sha256(b"\0".join(content)).hexdigest())
-    pages, figures, drawn = state["nav"].pages, {}, {}
+    pages, package, figures, drawn = state["nav"].pages, wheel(config.site_dir), {}, {}
     root = dirname(pages[0].file.dest_uri)
     for file in files:
         if file.src_uri.startswith("assets/figures/"):
             file.content_string = drawn[file.dest_uri] = coloured(file.content_string)
             figures[SVG.findall(file.content_string)[0]] = file.dest_uri
 
-    def write(path: str, content: bytes) -> None:
-        file = Path(config.site_dir, path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-
     def place(path: str, folder: str = root) -> str:
         return urljoin(config.site_url, path) if config.site_url else relpath(path, folder or ".")
 
     def take(page: Page) -> str:
-        uri, source = page.file.dest_uri, page.file.src_uri
-        folder, name = dirname(uri), basename(source).split(".")[0]
+        source, twin = page.file.src_uri, page.file.dest_uri.removesuffix("html") + "md"
+        folder, name = dirname(twin), basename(source).split(".")[0]
         text = markdown(str(page.content), folder, figures)
-        page.twin = uri.removesuffix("html") + "md"
 
-        def twin(link: str) -> str:
+        def to_twin(link: str) -> str:
             return re.sub(r"\.html(?=#|$)", ".md", re.sub("/(?=#|$)", "/index.md", link))
 
-        def alone(link: str) -> str:
+        def to_page(link: str) -> str:
             if svg := drawn.get(normpath(join(folder, link))):
                 return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
             return urljoin(f"{config.site_url}{page.url}", link) if config.site_url else link
 
-        write(page.twin, relinked(text, twin).encode())
-        taken = {"md": page.twin}
-        if "/" in source and not source.startswith("reference/"):
-            taken = {kind: join(folder, f"{name}.{kind}") for kind in ("ipynb", "zip")} | taken
-            whole = notebook(relinked(text, alone), place(wheel_name, folder))
-            write(taken["ipynb"], whole.encode())
-            write(taken["zip"], scripts(name, text))
-        made = env.get_template("partials/takeaway.html").make_module(
-            {
-                "config": config,
-                "name": name,
-                "files": taken,
-                "wheel": wheel_name,
-                "here": functools.partial(relpath, start=folder or "."),
-            }
-        )
-        start, block, rest = str(page.content).partition('<div class="language-python')
-        if folder != root:
-            start = start.replace("</h1>", f"</h1>\n{made.links}", 1)
-        page.content = f"{start}{made.install if block else ''}\n{block}{rest}"
-        moved = relinked(text, lambda link: place(normpath(join(folder, twin(link)))))
-        return f"<{place(page.twin)}>\n\n{moved}"
+        chapter = "/" in source and not source.startswith("reference/")
+        if chapter:
+            book = notebook(relinked(text, to_page), place(package, folder))
+            write_file(book, join(config.site_dir, folder, f"{name}.ipynb"))
+            write_file(scripts(name, text), join(config.site_dir, folder, f"{name}.zip"))
+        write_file(relinked(text, to_twin).encode(), join(config.site_dir, twin))
+        known = {"page": page, "name": name, "chapter": chapter, "package": package}
+        parts = env.get_template("partials/takeaway.html").make_module({"config": config, **known})
+        before, block, rest = str(page.content).partition('<div class="language-python')
+        before = before.replace("</h1>", f"</h1>\n{parts.links}", 1)
+        page.content = f"{before}{parts.install if block else ''}{block}{rest}"
+        page.twin = place(twin)
+        moved = relinked(text, lambda link: place(normpath(join(folder, to_twin(link)))))
+        return f"<{page.twin}>\n\n{moved}"
 
-    write(wheel_name, wheel_bytes)
     whole = "\n---\n\n".join(map(take, pages))
-    write(join(root, "llms-full.txt"), whole.encode())
-    template = env.get_template("partials/llms.html")
-    short = template.render(config=config, nav=state["nav"], place=place, wheel=wheel_name)
-    write(join(root, "llms.txt"), short.encode())
+    write_file(whole.encode(), join(config.site_dir, root, "llms-full.txt"))
+    known = {"config": config, "nav": state["nav"], "package": place(package)}
+    listed = env.get_template("partials/llms.html").render(known)
+    write_file(listed.encode(), join(config.site_dir, root, "llms.txt"))

@@ -9,7 +9,7 @@ import sysconfig
 import venv
 import zipfile
 from pathlib import Path
-from posixpath import dirname, join, normpath
+from posixpath import join, normpath
 from urllib.parse import urldefrag
 
 import nbformat
@@ -50,7 +50,8 @@ def test_twins_say_what_the_pages_show(site: Site):
         assert [flat(m[2]) for m in FORMULA.finditer(prose(text))] == formulas, url
         for link in links(text):
             target = site.path / normpath(join(url, urldefrag(link).url))
-            assert target.is_file() and target.suffix != ".html", f"{url}: {link}"
+            assert target.is_file(), f"{url}: {link}"
+            assert target.suffix != ".html", f"{url}: {link} leaves the twins"
 
 
 def test_notebooks_and_archives_hold_each_chapter(site: Site):
@@ -80,48 +81,40 @@ def test_figures_stand_alone(site: Site):
 
 @pytest.mark.parametrize("root", ["", "zh/"])
 def test_llms_lists_every_page_and_holds_it(site: Site, root):
-    listed = (site.path / root / "llms.txt").read_text(encoding="utf-8")
+    listed, full = (
+        (site.path / root / name).read_text(encoding="utf-8")
+        for name in ("llms.txt", "llms-full.txt")
+    )
     pages = [url for url in site.pages if url.startswith("zh/") == bool(root)]
-    assert {f"{root}{link}" for link in links(listed)} == {f"{url}index.md" for url in pages}
     assert re.match(r"# .+\n\n> .+\n", listed)
-    assert len(re.findall(r"^- \[.+\]\(.+\): .+", listed, re.M)) == len(pages)
-    full = (site.path / root / "llms-full.txt").read_text(encoding="utf-8")
+    described = re.findall(r"^- \[.+\]\((.+)\): .+", listed, re.M)
+    assert {normpath(root + link) for link in described} == {f"{url}index.md" for url in pages}
     for url in pages:
         assert all(block in full for block in built.python_blocks(site.pages[url])), url
     assert all((site.path / root / urldefrag(link).url).is_file() for link in links(full))
 
 
-def install(address: str, folder: Path) -> Path:
-    """Install the wheel into a fresh environment that sees PyTorch, but not this project."""
-    venv.create(folder, symlinks=True)
-    python = folder / "bin/python"
-    (packages,) = folder.glob("lib/*/site-packages")
-    (packages / "torch.pth").write_text(sysconfig.get_path("purelib"))
-    pip = [sys.executable, "-m", "pip", "--python", python, *shlex.split(address)[1:]]
-    subprocess.run([*pip, "--no-index", "--no-compile"], check=True, capture_output=True)  # noqa: S603
-    return python
-
-
-def run_page(python: Path, blocks: list[str]) -> list[str]:
+def run(python: Path, blocks: list[str]) -> list[str]:
     """Run blocks in one interpreter, each with names of its own; return what they print."""
     runner = "import json, sys\nfor b in json.load(sys.stdin): exec(b, {'__name__': '__main__'})"
-    command = [python, "-I", "-W", "error", "-c", runner]
-    return subprocess.run(  # noqa: S603
-        command, input=json.dumps(blocks), check=True, capture_output=True, text=True
-    ).stdout.splitlines()
+    command, given = [python, "-I", "-W", "error", "-c", runner], json.dumps(blocks)
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=True)  # noqa: S603
+    return done.stdout.splitlines()
 
 
 def test_the_line_on_the_page_installs_the_code_of_the_page(site: Site, visit, tmp_path):
-    page = visit(CHAPTER, width=360)
-    python = install(page.tab.locator("#pip-install").text_content(), tmp_path)
-    where = "import attn_docs; print(attn_docs.__file__)"
-    found = subprocess.run([python, "-I", "-c", where], capture_output=True, text=True, check=True)
-    package = Path(found.stdout.strip()).parent
-    assert package.is_relative_to(tmp_path)
-    for file in (ROOT / "attn_docs").rglob("*"):
-        if file.is_file() and "__pycache__" not in file.parts:
-            assert (
-                package / file.relative_to(ROOT / "attn_docs")
-            ).read_bytes() == file.read_bytes()
-    blocks = built.python_blocks(site.pages[CHAPTER])
-    assert run_page(python, blocks) == [o for b in blocks for o in built.output_lines(b)]
+    line = visit(CHAPTER).tab.locator("#pip-install").text_content()
+    venv.create(tmp_path, symlinks=True)
+    python = tmp_path / "bin/python"
+    (packages,) = tmp_path.glob("lib/*/site-packages")
+    # shows it PyTorch, and not this project, whose own .pth file is not read there
+    (packages / "torch.pth").write_text(sysconfig.get_path("purelib"))
+    pip = [sys.executable, "-m", "pip", "--python", python, *shlex.split(line)[1:]]
+    subprocess.run([*pip, "--no-index", "--no-compile"], check=True, capture_output=True)  # noqa: S603
+    (place,) = run(python, ["import attn_docs; print(attn_docs.__path__[0])"])
+    assert Path(place) == packages / "attn_docs"
+    for file in (ROOT / "attn_docs").rglob("*.*"):
+        if file.suffix != ".pyc":
+            assert (packages / file.relative_to(ROOT)).read_bytes() == file.read_bytes()
+    shown = built.python_blocks(site.pages[CHAPTER])
+    assert run(python, shown) == [line for block in shown for line in built.output_lines(block)]
