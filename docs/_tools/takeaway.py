@@ -31,7 +31,7 @@ from mkdocs.utils import write_file
 
 from docs._tools.blocks import ROOT
 
-BLOCK = re.compile(r'(<div class="(language-\w+) [^>]*>.*?<pre)>(.*?)</pre>', re.S)
+BLOCK = re.compile(r'(<div class="(language-\w+) [^>]*>.*?<pre)[^>]*>(.*?)</pre>', re.S)
 MATH = re.compile(r"<math([^>]*)>.*?<annotation[^>]*>(.*?)</annotation></semantics></math>", re.S)
 SVG = re.compile(r'<svg[^>]*aria-labelledby="(\S+) .*?</svg>', re.S)
 HEADING = re.compile(r'(<h[2-6] id="([^"]+)".*?)(?=</h)', re.S)
