@@ -85,6 +85,8 @@ def markdown(html: str, folder: str, figures: dict[str, str]) -> str:
         return f'<img src="{relpath(figures[match[1]], folder or ".")}" alt="{alt}">'
 
     html = HEADING.sub(r"\1 {#\2}", SVG.sub(image, MATH.sub(formula, BLOCK.sub(block, html))))
+    # Markdown ends nothing bold between a full stop and a letter, as Chinese has it
+    html = re.sub(r"([。：？”]+)(</strong>|</em>)(?=\w)", r"\2\1", html)
     text = convert(html, OPTIONS).content or ""
     return re.sub("\ue000(\\d+)\ue001", lambda match: formulas[int(match[1])], text)
 
