@@ -6,13 +6,16 @@ export NO_MKDOCS_2_WARNING := 1
 # whole files to each of two processes; the longest, of the browser, is collected first
 TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: serve site test audit outputs figures verified bench mutants lint chapter
+.PHONY: serve site offline test audit outputs figures verified bench mutants lint chapter
 
 serve: .venv/site.done
 	$(BIN)/mkdocs serve
 
 site: .venv/site.done
 	$(BIN)/mkdocs build --site-dir site
+
+offline: .venv/site.done
+	OFFLINE=true $(BIN)/mkdocs build --site-dir site-offline
 
 # two processes with two threads each would wait for one another
 test audit: export OMP_NUM_THREADS := 1

@@ -150,6 +150,11 @@
     if (event.key === "Enter" && lit?.id && symbolAt(event) === lit) document.querySelector(".symbols .lit").focus()
   })
 
+  // The line that installs the package names the place that this copy of the site is read from.
+  const wheel = document.querySelector(".install a")
+  const encoded = sign => "%" + sign.charCodeAt().toString(16)
+  if (wheel) wheel.textContent = wheel.href.replace(/[^\w:/.%~-]/g, encoded) // safe in any shell
+
   // What scrolls sideways can be reached with the keyboard; what does not is no tab stop.
   const markScrollers = () => {
     const boxes = all(".md-typeset__scrollwrap, pre > code, div.formula")

@@ -1,0 +1,42 @@
+"""Every notebook prints what its `#>` lines say; the copy for the file system works."""
+
+import pytest
+from nbclient import NotebookClient
+from playwright.sync_api import expect
+
+from docs._tools import blocks, built
+from tests.conftest import ROOT, Site, build_site
+from tests.site.test_html import broken_links
+from tests.site.test_takeaway import notebooks
+
+
+@pytest.mark.filterwarnings("default")  # the kernel's client is not ours
+def test_every_notebook_prints_what_it_says(site: Site):
+    english = {url: book for url, book in notebooks(site).items() if not url.startswith("zh/")}
+    for url, notebook in english.items():  # the Chinese ones have the same blocks
+        code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        code[0].source = code[0].source.partition("\n")[2]  # all but the installing
+        notebook.cells = [cell for cell in code if not blocks.skip_reason(cell.source)]
+        NotebookClient(notebook, resources={"metadata": {"path": str(ROOT)}}).execute()
+        for cell in notebook.cells:
+            printed = "".join(output.text for output in cell.outputs)
+            assert printed.splitlines() == built.output_lines(cell.source), f"{url}: {cell.source}"
+
+
+def test_the_offline_copy_opens_from_the_file_system(browser, tmp_path):
+    copy = build_site(tmp_path, OFFLINE="true")
+    assert not broken_links(copy)
+    with browser.new_context(viewport={"width": 1280, "height": 800}) as context:
+        tab, complaints = context.new_page(), []
+        tab.on("requestfailed", lambda request: complaints.append(request.url))
+        tab.on("request", lambda r: r.url.startswith("http") and complaints.append(r.url))
+        tab.on("console", lambda message: complaints.append(message.text))
+        for page, word in (("index.html", "softmax"), ("zh/foundations/masks.html", "掩码")):
+            tab.goto((tmp_path / page).as_uri())
+            tab.locator(".md-search__input").press_sequentially(word)
+            tab.locator(".md-search-result__list a").first.click(timeout=30_000)
+            expect(tab.locator("article mark").first).to_be_attached()
+        tab.locator(".md-header .md-select button").hover()
+        tab.locator(".md-select a[hreflang=en]").click()
+        expect(tab.locator("html")).to_have_attribute("lang", "en")
+        assert not complaints

@@ -1,0 +1,122 @@
+"""What readers and programs take along holds what the pages show, and the wheel the code of it."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+from posixpath import join, normpath
+from urllib.parse import urldefrag
+
+import nbformat
+import pytest
+
+from docs._tools import built
+from tests.conftest import ROOT, Site
+
+CHAPTER = "foundations/bilinear/"
+CODE = re.compile(r"^( *)(`{3,})(\w+)\n(.*?)^ *\2$", re.M | re.S)
+FORMULA = re.compile(r"(\${1,2})(.+?)\1")
+
+
+def prose(text: str) -> str:
+    return re.sub("`[^`\n]+`", "", CODE.sub("", text))
+
+
+def links(text: str) -> list[str]:
+    return re.findall(r"\]\((?!\w+:|#)([^)\s]+)\)", FORMULA.sub("", prose(text)))
+
+
+def flat(tex: str) -> str:
+    return "".join(tex.replace(r"\vert ", "|").split())
+
+
+def notebooks(site: Site) -> dict[str, nbformat.NotebookNode]:
+    found = {f.parent.relative_to(site.path): f for f in sorted(site.path.rglob("*.ipynb"))}
+    return {f"{url}/": nbformat.read(file, as_version=4) for url, file in found.items()}
+
+
+def test_twins_say_what_the_pages_show(site: Site):
+    for url, page in site.pages.items():
+        text = page.with_suffix(".md").read_text(encoding="utf-8")
+        fences = [m for m in CODE.finditer(text) if m[3] == "python"]
+        code = [re.sub(f"^{m[1]}", "", m[4], flags=re.M).strip() for m in fences]
+        assert code == [block.strip() for block in built.python_blocks(page)], url
+        formulas = [flat("".join(e.itertext())) for e in site.tree(url).iter("annotation")]
+        assert [flat(m[2]) for m in FORMULA.finditer(prose(text))] == formulas, url
+        for link in links(text):
+            target = site.path / normpath(join(url, urldefrag(link).url))
+            assert target.is_file(), f"{url}: {link}"
+            assert target.suffix != ".html", f"{url}: {link} leaves the twins"
+
+
+def test_notebooks_and_archives_hold_each_chapter(site: Site):
+    held = notebooks(site)
+    chapters = {
+        url for url in site.pages if re.match(r"(zh/)?(?!zh|reference)[\w-]+/[\w-]+/$", url)
+    }
+    assert set(held) == chapters
+    for url, notebook in held.items():
+        nbformat.validate(notebook)
+        shown = built.python_blocks(site.pages[url])
+        install, *code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+        assert install.startswith("%pip install"), url
+        assert code == [block.strip("\n") for block in shown], url
+        text = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+        figures = [e for e in site.tree(url).iter("svg") if e.get("role") == "img"]
+        assert text.count("](data:image/svg+xml;base64,") == len(figures), url
+        (archive,) = site.pages[url].parent.glob("*.zip")
+        with zipfile.ZipFile(archive) as scripts:
+            assert [scripts.read(name).decode() for name in scripts.namelist()] == shown, url
+
+
+def test_figures_stand_alone(site: Site):
+    for file in (site.path / "assets/figures").rglob("*.svg"):
+        assert not re.search(r"var\(|currentColor", file.read_text(encoding="utf-8")), file
+
+
+@pytest.mark.parametrize("root", ["", "zh/"])
+def test_llms_lists_every_page_and_holds_it(site: Site, root):
+    listed, full = (
+        (site.path / root / name).read_text(encoding="utf-8")
+        for name in ("llms.txt", "llms-full.txt")
+    )
+    pages = [url for url in site.pages if url.startswith("zh/") == bool(root)]
+    assert re.match(r"# .+\n\n> .+\n", listed)
+    described = re.findall(r"^- \[.+\]\((.+)\): .+", listed, re.M)
+    assert {normpath(root + link) for link in described} == {f"{url}index.md" for url in pages}
+    for url in pages:
+        assert all(block in full for block in built.python_blocks(site.pages[url])), url
+    assert all((site.path / root / urldefrag(link).url).is_file() for link in links(full))
+
+
+def run(python: Path, blocks: list[str]) -> list[str]:
+    """Run blocks in one interpreter, each with names of its own; return what they print."""
+    runner = "import json, sys\nfor b in json.load(sys.stdin): exec(b, {'__name__': '__main__'})"
+    command, given = [python, "-I", "-W", "error", "-c", runner], json.dumps(blocks)
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=True)  # noqa: S603
+    return done.stdout.splitlines()
+
+
+def test_the_line_on_the_page_installs_the_code_of_the_page(site: Site, visit, tmp_path):
+    tab = visit(CHAPTER).tab
+    tab.locator(".install button").click()
+    line = tab.evaluate("navigator.clipboard.readText()")
+    venv.create(tmp_path, symlinks=True)
+    python = tmp_path / "bin/python"
+    (packages,) = tmp_path.glob("lib/*/site-packages")
+    # shows it PyTorch, and not this project, whose own .pth file is not read there
+    (packages / "torch.pth").write_text(sysconfig.get_path("purelib"))
+    pip = [sys.executable, "-m", "pip", "--python", python, *shlex.split(line)[1:]]
+    subprocess.run([*pip, "--no-index", "--no-compile"], check=True, capture_output=True)  # noqa: S603
+    (place,) = run(python, ["import attn_docs; print(attn_docs.__path__[0])"])
+    assert Path(place) == packages / "attn_docs"
+    for file in (ROOT / "attn_docs").rglob("*.*"):
+        if file.suffix != ".pyc":
+            assert (packages / file.relative_to(ROOT)).read_bytes() == file.read_bytes()
+    shown = built.python_blocks(site.pages[CHAPTER])
+    assert run(python, shown) == [line for block in shown for line in built.output_lines(block)]
