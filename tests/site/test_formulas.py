@@ -74,7 +74,7 @@ def test_every_formula_is_evaluated_by_one_test(site: Site) -> None:
 def test_every_letter_of_a_formula_is_linked(source, site: Site) -> None:
     parts = [part for formula in formulas(site, address(source)) for part in formula.iter()]
     linked = {inner for part in parts if part.get("data-symbol") for inner in part.iter()}
-    letters = (part for part in parts if part.tag in {"mi", "mtext"} and part not in linked)
+    letters = (part for part in parts if part.tag in {"mi", "mo", "mtext"} and part not in linked)
     unlinked = {text for part in letters if re.search(r"\w", text := "".join(part.itertext()))}
     page = symbols.pages().get(address(source).removeprefix("zh/").strip("/"), {})
     assert unlinked == set(page.get("unlinked", ()))
