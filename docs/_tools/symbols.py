@@ -94,5 +94,6 @@ def _pattern(tex: str) -> str:
     row = CONVERTER.convert_with_local_state(tex, displaystyle=True)
     row = row.partition("<semantics>")[2].partition("<annotation")[0]
     row = row.removeprefix("<mrow>").removesuffix("</mrow>") if row[:6] == "<mrow>" else row
-    # spacing, which is in attributes, depends on what stands around
-    return re.sub(r"<(\w+)[^>]*>", r"<\1\\b[^>]*>", re.escape(row))
+    # spacing, which is in attributes, and the tag of a function depend on what stands around
+    row = re.sub(r"<(\w+)[^>]*>", r"<\1\\b[^>]*>", re.escape(row)).replace("</mi>", "</m[io]>")
+    return row.replace(r"<mspace\b[^>]*><mi\b", r"(?:<mspace\b[^>]*><mi|<mo)\b")

@@ -45,6 +45,12 @@ def test_translation_has_its_own_words() -> None:
     assert 'aria-label="Q: 一个"' in html
 
 
+def test_a_function_may_be_an_operator(table: dict[str, dict]) -> None:
+    table["Q"]["tex"] = [r"\tanh"]
+    for function in ("<mspace/><mi>tanh</mi>", "<mo>tanh</mo>"):
+        assert f'<mrow data-symbol="Q">{function}</mrow>' in linked("x = q", function + W_Q)
+
+
 def test_spacing_of_a_formula_may_differ(table: dict[str, dict]) -> None:
     table["Q"]["tex"] = ["(Q)"]
     loose = '<mo stretchy="true">(</mo><mi>Q</mi><mo rspace="0">)</mo>'

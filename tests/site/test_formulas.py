@@ -72,17 +72,9 @@ def test_every_formula_is_evaluated_by_one_test(site: Site) -> None:
 
 @SOURCES
 def test_every_letter_of_a_formula_is_linked(source, site: Site) -> None:
-    found, unlinked = formulas(site, address(source)), set()
-
-    def walk(element: Element) -> None:
-        text = "".join(element.itertext()).strip()
-        if element.tag in {"mi", "mtext"} and re.search(r"\w", text):
-            unlinked.add(text)
-        for child in element:
-            if "data-symbol" not in child.attrib and child.tag != "annotation":
-                walk(child)
-
-    for formula in found:
-        walk(formula)
-    page = address(source).removeprefix("zh/").strip("/")
-    assert unlinked == set(symbols.pages()[page]["unlinked"] if found else ())
+    parts = [part for formula in formulas(site, address(source)) for part in formula.iter()]
+    linked = {inner for part in parts if part.get("data-symbol") for inner in part.iter()}
+    letters = (part for part in parts if part.tag in {"mi", "mo", "mtext"} and part not in linked)
+    unlinked = {text for part in letters if re.search(r"\w", text := "".join(part.itertext()))}
+    page = symbols.pages().get(address(source).removeprefix("zh/").strip("/"), {})
+    assert unlinked == set(page.get("unlinked", ()))
