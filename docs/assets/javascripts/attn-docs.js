@@ -137,7 +137,7 @@
     const link = document.createElement("a")
     link.href = "#" + line.id
     link.append(line.textContent)
-    let part = (place === line ? places[0] : place).closest(".formula, .symbols")
+    let part = (place === line ? places.find(element => element !== line) : place).closest(".formula, .symbols")
     while (part.className !== "symbols") part = part.nextElementSibling
     part.lastChild.append(meanings.join("; "), link)
   }
