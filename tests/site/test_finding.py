@@ -1,13 +1,11 @@
 """Readers find a page: by search, by an old link, and by what its head tells other sites of it."""
 
 import json
-import re
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import yaml
 from jinja2 import Environment, FileSystemLoader
 
 from docs._tools.built import addresses
@@ -84,15 +82,3 @@ def test_head_tells_other_sites_of_the_page(site: Site):
         assert about["name"] == told["og:title"], url
         assert about["description"] == told["description"], url
         assert about["inLanguage"] == tree.get("lang"), url
-
-
-def test_citation_is_the_same_everywhere():
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    fields = {"title": "name", "abstract": "description", "version": "version"}
-    assert [cited[field] for field in fields] == [project[field] for field in fields.values()]
-    wanted = {field: cited[field] for field in ("title", "version")} | {"note": cited["abstract"]}
-    wanted["author"] = f"{{{cited['authors'][0]['name']}}}"
-    for page in (ROOT / "docs/reference").glob("cite*.md"):
-        lines = re.findall(r"(\w+) += \{(.+)\}", page.read_text(encoding="utf-8"))
-        assert dict(lines) == wanted, page
