@@ -121,6 +121,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Scheduler
     return Scheduler(config, log) if config.getoption("dist") == "loadfile" else None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The browser's tests take longest, so one of two processes begins with them."""
+    items.sort(key=lambda item: "test_browser" not in item.nodeid)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reasons = {str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])}
     for reason in sorted(reason for reason in reasons if NO_BROWSER in reason):

@@ -1,7 +1,6 @@
 """Run the measured comparisons, store those that pages show, and measure the site itself."""
 
 import cProfile
-import gzip
 import importlib
 import os
 import pstats
@@ -34,7 +33,7 @@ def measure_chapters() -> None:
 
 
 def measure_site() -> None:
-    """Build the site under the profiler; print the pages' bytes and our extensions' share."""
+    """Build the site under the profiler; print our extensions' share."""
     with tempfile.TemporaryDirectory() as site:
         config = load_config(str(blocks.ROOT / "mkdocs.yml"), site_dir=site)
         profile = cProfile.Profile()
@@ -46,13 +45,9 @@ def measure_site() -> None:
         ours = sum(
             cumulative
             for (file, _, name), (*_, cumulative, _) in stats.items()
-            if Path(file).parent.name == "_tools" and name == "run"
+            if Path(file).parent.name == "_tools" and name.startswith(("run", "on_"))
         )
         print(f"\n## Site\n\nbuild {total:.1f} s, of which our extensions {ours / total:.1%}")
-        print("\npage, HTML bytes compressed:")
-        for page in sorted(Path(site).rglob("*.html")):
-            size = len(gzip.compress(page.read_bytes(), mtime=0))
-            print(f"    {page.relative_to(site).as_posix():60} {size:7,}")
 
 
 if __name__ == "__main__":

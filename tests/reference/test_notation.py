@@ -1,12 +1,16 @@
 """The table of symbols: what the Notation page shows of it, and how it is linked into chapters."""
 
+import ast
 import re
 from collections import Counter
+from xml.etree.ElementTree import Element
 
 import pytest
 
 from attn_docs.tables.reference import notation
 from docs._tools import symbols
+from tests.conftest import ROOT, Site
+from tests.site.test_census import SOURCES, address
 
 PAGE = "part/chapter"
 FORMULA = '<h2 id="the-formula">F</h2><div class="formula"><math>{}</math></div><h2 id="c">C</h2>'
@@ -102,3 +106,39 @@ def test_the_notation_page_has_every_symbol(language: str) -> None:
                 row for row in own if f"| ${symbol['tex'][0]}$ {meaning}" in row and link in row
             ]
             assert meaning in common or rows, (page, key)
+
+
+def formulas(site: Site, url: str) -> list[Element]:
+    """Return the display formulas in the section `the-formula` of a page."""
+    section, found = None, []
+    for element in site.tree(url).iter():
+        section = element.get("id") if element.tag == "h2" else section
+        if section == "the-formula" and element.get("class") == "formula" and element.tag == "div":
+            found.append(element)
+    return found
+
+
+def test_every_formula_is_evaluated_by_one_test(site: Site) -> None:
+    shown = Counter(
+        (url, "".join("".join(math.find(".//annotation").itertext()).split()))
+        for url in site.pages
+        for math in ([] if url.startswith("zh/") else formulas(site, url))
+    )
+    evaluated: Counter[tuple[str, str]] = Counter()
+    for path in sorted((ROOT / "tests").glob("*/test_*.py")):
+        place = f"{path.parent.name}/{path.stem.removeprefix('test_')}/".replace("_", "-")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for mark in getattr(node, "decorator_list", []):
+                if ast.unparse(mark).startswith("pytest.mark.formula(") and "test_" in node.name:
+                    evaluated[place, "".join(ast.literal_eval(mark.args[0]).split())] += 1
+    assert evaluated == shown
+
+
+@SOURCES
+def test_every_letter_of_a_formula_is_linked(source, site: Site) -> None:
+    parts = [part for formula in formulas(site, address(source)) for part in formula.iter()]
+    linked = {inner for part in parts if part.get("data-symbol") for inner in part.iter()}
+    letters = (part for part in parts if part.tag in {"mi", "mo", "mtext"} and part not in linked)
+    unlinked = {text for part in letters if re.search(r"\w", text := "".join(part.itertext()))}
+    page = symbols.pages().get(address(source).removeprefix("zh/").strip("/"), {})
+    assert unlinked == set(page.get("unlinked", ()))

@@ -1,8 +1,10 @@
 """What the site may cost its readers, and its machinery its maintainers."""
 
 import gzip
-import tokenize
 from pathlib import Path
+
+from pygments.lexers import PythonLexer
+from pygments.token import Comment, String
 
 from tests.conftest import ROOT, Site
 
@@ -21,23 +23,9 @@ def test_search_index_stays_small(site: Site):
 
 def code_lines(file: Path) -> int:
     """Count a file's lines of code: no blank ones, no comments, no docstrings."""
-    lines, starts_statement = set(), True
-    with file.open("rb") as opened:
-        for token in tokenize.tokenize(opened.readline):
-            if token.type in {tokenize.COMMENT, tokenize.NL}:
-                continue
-            if token.type in {
-                tokenize.NEWLINE,
-                tokenize.INDENT,
-                tokenize.DEDENT,
-                tokenize.ENCODING,
-            }:
-                starts_statement = True
-                continue
-            if not (starts_statement and token.type == tokenize.STRING):
-                lines.update(range(token.start[0], token.end[0] + 1))
-            starts_statement = False
-    return len(lines)
+    tokens = PythonLexer().get_tokens(file.read_text(encoding="utf-8"))
+    code = "".join(text for kind, text in tokens if kind not in Comment and kind != String.Doc)
+    return sum(bool(line.strip()) for line in code.splitlines())
 
 
 def test_machinery_stays_small():
