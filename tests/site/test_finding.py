@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader
 
 from docs._tools.built import addresses
 from docs._tools.generate import ADDRESSES
+from docs._tools.security import with_policy
 from tests.conftest import ROOT, Site
 from tests.site.test_html import CHECKS
 
@@ -58,9 +59,11 @@ def test_every_address_is_forever(site: Site):
 def test_a_redirect_keeps_the_addresses_of_its_page(tmp_path: Path):
     environment = Environment(loader=FileSystemLoader(ROOT / "docs/_theme"), autoescape=True)
     environment.filters["url"] = lambda url: f"../{url}"
-    config = SimpleNamespace(site_name="n", theme=SimpleNamespace(language="en"))
+    theme = SimpleNamespace(language="en")
+    config = SimpleNamespace(site_name="n", theme=theme, use_directory_urls=True)
     page = SimpleNamespace(meta={"redirect": "new/#a", "description": "moved"})
     html = environment.get_template("redirect.html").render(config=config, page=page)
+    html = with_policy(html, "old", config)
     assert not [problem for check in CHECKS for problem in check(html)]
     for place, text in {"new": "<h1 id=a></h1><a id=b></a><p id=c></p>", "old": html}.items():
         (tmp_path / place).mkdir()
