@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 export NO_MKDOCS_2_WARNING := 1
-# whole files to each of two processes; the longest, of the browser, is collected first
+# whole files to each of two processes
 TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: serve site offline test audit outputs figures verified bench mutants lint chapter

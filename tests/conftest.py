@@ -122,8 +122,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Scheduler
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The browser's tests take longest, so one of two processes begins with them."""
-    items.sort(key=lambda item: "test_browser" not in item.nodeid)
+    """Begin with what takes longest, so that two processes end together."""
+    first = ["tests/site/test_browser", "docs/", "attn_docs/", "tests/site/"]
+    items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in first])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
