@@ -149,7 +149,7 @@ _SOFTMAX = {
         "logit": "logit",
         "weight": "权重",
         "entropy": "熵",
-        "gradient": "梯度的长度 ‖J‖",
+        "gradient": "导数的范数 ‖J‖",
         "colon": "：",
     },
 }
