@@ -135,7 +135,7 @@ _SOFTMAX = {
         "logit": "logit",
         "weight": "weight",
         "entropy": "Entropy",
-        "gradient": "Length of the gradient ‖J‖",
+        "gradient": "Length of the derivative ‖J‖",
         "colon": ": ",
     },
     "zh": {
