@@ -1,2 +1,4 @@
 "use strict"
-location.replace(Object.assign(document.getElementById("redirect"), { hash: location.hash }).href)
+const link = document.getElementById("redirect")
+if (location.hash) link.hash = location.hash // else that of the new address, if it has one
+location.replace(link.href)
