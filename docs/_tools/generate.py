@@ -1,4 +1,4 @@
-"""Rewrite what the code generates: `outputs` (`#>` lines, tables, numbers) or `figures`.
+"""Rewrite what the code generates: `figures` or `outputs` (`#>` lines, tables, numbers, addresses).
 
 The modules of `attn_docs/figures` and `attn_docs/tables` say what the chapter of the same name
 needs: `FIGURES` and `TABLES` map a name to a function of the language ("en" or "zh"), `numbers()`
