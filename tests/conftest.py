@@ -35,13 +35,14 @@ NO_BROWSER = "BROWSER CHECKS DID NOT RUN"
 
 
 class Site:
-    """A built site."""
+    """A built site. Its pages are those with content: not one that only leads to a new address."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         files = {file.relative_to(path).as_posix(): file for file in sorted(path.rglob("*.html"))}
         del files["404.html"]  # served at any address, and none of its own
-        self.pages = {name.removesuffix("index.html"): file for name, file in files.items()}
+        there = {k: f for k, f in files.items() if b'<a id="redirect"' not in f.read_bytes()}
+        self.pages = {name.removesuffix("index.html"): file for name, file in there.items()}
 
     def tree(self, url: str) -> Element:
         """Return the parsed page at an address."""

@@ -30,7 +30,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 CHAPTERS = {
     page.relative_to(DOCS).as_posix()
     for page in DOCS.glob("[!_]*/*[!h].md")
-    if page.parent.name != "reference"
+    if page.parent.name != "reference" and "\nredirect: " not in page.read_text(encoding="utf-8")
 }
 WHOLE_LINE = {"practice/bugs-that-train.md", "practice/test-your-attention.md"}
 

@@ -115,7 +115,10 @@ FIGURES: dict[str, Callable[[str], str]] = {"map": attention_map}
 
 def numbers() -> dict[str, str]:
     """Return how many pages there are in each language, and how many of them are chapters."""
-    pages = [page.relative_to(DOCS).parts for page in DOCS.rglob("*.zh.md")]
+    files = (
+        f for f in DOCS.rglob("*.zh.md") if "\nredirect: " not in f.read_text(encoding="utf-8")
+    )
+    pages = [file.relative_to(DOCS).parts for file in files]
     pages = [parts for parts in pages if not parts[0].startswith("_")]
     chapters = [parts for parts in pages if len(parts) == 2 and parts[0] != "reference"]
     return {"chapters": str(len(chapters)), "pages": str(len(pages))}

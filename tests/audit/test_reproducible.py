@@ -36,7 +36,7 @@ def test_sitemap_names_the_translations(builds):
         for e in entries
     }
     pages = builds[1].pages
-    assert len(listed) == len(pages)
+    assert len(listed) == len(list(builds[1].path.rglob("index.html")))
     for url in pages:
         english = url.removeprefix("zh/")
         versions = {"en": english, "zh": f"zh/{english}"}

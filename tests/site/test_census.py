@@ -18,7 +18,8 @@ from tests.conftest import Site
 from tests.docs_plugin import OTHER_FENCES, parse
 
 DOCS = blocks.ROOT / "docs"
-PAGES = sorted(p for p in DOCS.rglob("*.md") if not p.relative_to(DOCS).parts[0].startswith("_"))
+FILES = sorted(p for p in DOCS.rglob("*.md") if not p.relative_to(DOCS).parts[0].startswith("_"))
+PAGES = [page for page in FILES if "\nredirect: " not in page.read_text(encoding="utf-8")]
 SOURCES = pytest.mark.parametrize("source", PAGES, ids=lambda p: p.relative_to(DOCS).as_posix())
 MODULE = re.compile(r"^::: ([\w.]+)$", re.M)
 
