@@ -93,8 +93,8 @@ def markdown(html: str, folder: str, figures: dict[str, str]) -> str:
 
 
 def relinked(text: str, change: Callable[[str], str]) -> str:
-    """Change the addresses of links and images that lead to other files of the site."""
-    return LINK.sub(lambda m: m[0] if m[0].lstrip()[0] in "`$#" else change(m[0]), text)
+    """Change the addresses of links and images that lead to a place of the site."""
+    return LINK.sub(lambda m: m[0] if m[0].lstrip()[0] in "`$" else change(m[0]), text)
 
 
 def notebook(text: str, install: str) -> bytes:
@@ -129,7 +129,7 @@ def wheel(folder: str) -> str:
 
     Of a version that is installed already pip installs nothing: a reader would keep older code.
     """
-    files = [f for f in sorted((ROOT / "attn_docs").rglob("*.*")) if f.suffix != ".pyc"]
+    files = sorted(filter(Path.is_file, (ROOT / "attn_docs").rglob("*.*[!c]")))  # no .pyc
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     project["project"]["version"] += f".post{int(digest[:7], 16)}"
@@ -181,7 +181,7 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> None:
         before = before.replace("</h1>", f"</h1>\n{parts.links}", 1)
         page.content = f"{before}{parts.install if block else ''}{block}{rest}"
         page.twin = place(twin)
-        moved = relinked(text, lambda link: place(normpath(join(folder, to_twin(link)))))
+        moved = relinked(text, lambda link: place(urljoin(twin, to_twin(link))))
         return f"<{page.twin}>\n\n{moved}"
 
     whole = "\n---\n\n".join(map(take, pages))
