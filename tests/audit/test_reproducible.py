@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.conftest import ROOT, Site, build_site
+from tests.site.test_takeaway import links, notebooks
 
 HOME = "https://example.org/some/sub/path/"
 SETTINGS = {"SITE_URL": HOME, "REPO_URL": "https://example.org/repository"}
@@ -63,6 +64,14 @@ def test_head_names_whole_addresses(builds):
         image = builds[1].path / told["og:image"].removeprefix(HOME)
         assert image.stat().st_size <= 60 * 1024
         assert told["og:image:alt"]
+
+
+def test_notebooks_name_whole_addresses(builds):
+    for url, notebook in notebooks(builds[1]).items():
+        install, text = notebook.cells[1].source, "".join(c.source for c in notebook.cells[::2])
+        wheel = re.match(f"%pip install --quiet {HOME}(.*)", install)
+        assert (builds[1].path / wheel[1]).is_file(), url
+        assert links(text.replace("](#", "](./#")) == [], url
 
 
 def test_feedback_names_the_page(site: Site, builds):
