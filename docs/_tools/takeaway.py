@@ -189,3 +189,10 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> None:
     known = {"config": config, "nav": state["nav"], "package": place(package)}
     listed = env.get_template("partials/llms.html").render(known)
     write_file(listed.encode(), join(config.site_dir, root, "llms.txt"))
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Take back a sitemap of a site that does not know its address."""
+    if not config.site_url:
+        for file in Path(config.site_dir).glob("sitemap.xml*"):
+            file.unlink()

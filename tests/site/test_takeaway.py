@@ -46,6 +46,7 @@ def test_twins_say_what_the_pages_show(site: Site):
         fences = [m for m in CODE.finditer(text) if m[3] == "python"]
         code = [re.sub(f"^{m[1]}", "", m[4], flags=re.M).strip() for m in fences]
         assert code == [block.strip() for block in built.python_blocks(page)], url
+        assert sum(e.get("class") == "install" for e in site.tree(url).iter()) == bool(code), url
         formulas = [flat("".join(e.itertext())) for e in site.tree(url).iter("annotation")]
         assert [flat(m[2]) for m in FORMULA.finditer(prose(text))] == formulas, url
         for link in links(text):
