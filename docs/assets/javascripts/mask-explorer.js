@@ -6,6 +6,8 @@
   if (!form) return
   const field = name => form.elements.namedItem(name)
   const part = name => form.querySelector(`[data-of=${name}]`)
+  // What stays as it is is not written: the browser would lay out the page again.
+  const write = (name, key, text) => { if (part(name)[key] !== text) part(name)[key] = text }
   const size = name => Number(field(name).value)
   const range = length => [...Array(length).keys()]
   const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name])
@@ -39,7 +41,7 @@
     if (prefix) mask += ` | (torch.arange(${m}) < ${prefix})`
     if (padded) mask = `${prefix ? `(${mask})` : mask} & keep`
     const keep = padded ? `keep = torch.arange(${m}) < ${real}\n` : ""
-    part("code").textContent = `import torch\n${keep}mask = ${mask}`
+    write("code", "textContent", `import torch\n${keep}mask = ${mask}`)
 
     // The same as a rule for FlexAttention
     const plus = x => x ? ` ${x < 0 ? "-" : "+"} ${Math.abs(x)}` : ""
@@ -48,20 +50,20 @@
     if (window) rules.push(`(k > q${plus(offset - window)})`)
     if (prefix) rules = [`(${rules.join(" & ")} | (k < ${prefix}))`]
     if (padded) rules.push(`(k < ${real})`)
-    part("flex").textContent = `lambda b, h, q, k: ${rules.join(" & ") || "k >= 0"}`
+    write("flex", "textContent", `lambda b, h, q, k: ${rules.join(" & ") || "k >= 0"}`)
 
     const cell = (may, j) => `<td${may ? ' class="may"' : ""}>${Number(may)}</td>`
     const line = (row, i) => `<tr><th scope="row">${i}</th>${row.map(cell).join("")}</tr>`
     const keys = range(m).map(j => `<th scope="col">${j}</th>`).join("")
-    part("keys").innerHTML = part("keys").firstElementChild.outerHTML + keys
-    part("rows").innerHTML = rows.map(line).join("")
+    write("keys", "innerHTML", part("keys").firstElementChild.outerHTML + keys)
+    write("rows", "innerHTML", rows.map(line).join(""))
 
     const counts = rows.map(row => row.filter(Boolean).length)
     const empty = range(n).filter(i => !counts[i])
     const allowed = counts.reduce((sum, count) => sum + count)
     const values = { allowed, all: n * m, counts: listed(counts), empty: listed(empty) }
     const sentences = [form.dataset.summary, ...empty.length ? [form.dataset.empty] : []]
-    part("summary").textContent = fill(sentences.join(form.dataset.space), values)
+    write("summary", "textContent", fill(sentences.join(form.dataset.space), values))
 
     part("is-causal").hidden = rows.some((row, i) => row.some((may, j) => may !== (j <= i)))
     part("no-mask").hidden = allowed < n * m

@@ -7,7 +7,9 @@
   if (!form || !data) return
   const scores = JSON.parse(data.textContent)
   const field = name => form.elements.namedItem(name)
-  const show = (name, text) => { form.querySelector(`[data-of=${name}]`).textContent = text }
+  // What stays as it is is not written: the browser would lay out the page again.
+  const write = (node, text) => { if (node.textContent !== text) node.textContent = text }
+  const show = (name, text) => write(form.querySelector(`[data-of=${name}]`), String(text))
   const sum = numbers => numbers.reduce((total, number) => total + number, 0)
 
   const update = () => {
@@ -32,10 +34,11 @@
     show("gradient", Math.hypot(...jacobian).toPrecision(3))
     form.querySelectorAll("tbody tr").forEach((row, i) => {
       const [score, logit, weight] = row.querySelectorAll("td")
-      score.textContent = scores[power][i].toFixed(2)
-      logit.textContent = logits[i].toFixed(2)
-      weight.firstChild.textContent = `${weights[i].toFixed(3)} `
-      row.querySelector("rect").setAttribute("width", `${(100 * weights[i]).toFixed(1)}%`)
+      write(score, scores[power][i].toFixed(2))
+      write(logit, logits[i].toFixed(2))
+      write(weight.firstChild, `${weights[i].toFixed(3)} `)
+      const [bar, width] = [row.querySelector("rect"), `${(100 * weights[i]).toFixed(1)}%`]
+      if (bar.getAttribute("width") !== width) bar.setAttribute("width", width)
     })
   }
   form.addEventListener("input", update)
