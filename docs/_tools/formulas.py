@@ -53,8 +53,3 @@ class FormulaExtension(Extension):
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         md.treeprocessors.register(_Formulas(md), "formulas", 1)
-
-
-def makeExtension(**options: object) -> FormulaExtension:  # noqa: N802
-    """Return the extension, as Python-Markdown asks for it."""
-    return FormulaExtension(**options)

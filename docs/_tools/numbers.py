@@ -39,8 +39,3 @@ class NumberExtension(Extension):
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         md.preprocessors.register(_Numbers(md), "numbers", 24)
-
-
-def makeExtension(**options: object) -> NumberExtension:  # noqa: N802
-    """Return the extension, as Python-Markdown asks for it."""
-    return NumberExtension(**options)

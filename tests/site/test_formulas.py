@@ -12,7 +12,7 @@ from tests.site.test_census import SOURCES, address
 
 def render(text: str) -> str:
     """Return a text as the site's extensions render it."""
-    extensions = ["pymdownx.arithmatex", "tables", "docs._tools.formulas"]
+    extensions = ["pymdownx.arithmatex", "tables", "docs._tools.formulas:FormulaExtension"]
     options = {"pymdownx.arithmatex": {"generic": True}}
     return Markdown(extensions=extensions, extension_configs=options).convert(text)
 

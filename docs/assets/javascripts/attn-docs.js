@@ -1,7 +1,6 @@
 // Runs before Material's script. Everything here improves a page that is whole without it.
 (() => {
   "use strict"
-  document.getElementById("loading")?.remove()
 
   const { open, send } = XMLHttpRequest.prototype
 
