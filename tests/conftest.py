@@ -124,7 +124,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Scheduler
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that two processes end together."""
-    first = ["tests/site/test_browser", "docs/", "attn_docs/", "tests/site/"]
+    first = ["tests/site/test_browser", "docs/", "attn_docs/", "tests/site/", "tests/testing/"]
     items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in first])
 
 

@@ -1,7 +1,5 @@
 """What holds for every figure: how it is built into pages, read aloud, and coloured."""
 
-import importlib
-import pkgutil
 import re
 from collections import Counter
 from pathlib import Path
@@ -10,11 +8,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from attn_docs import figures
 from attn_docs.figures._draw import SHADE
 
 SVG = "{http://www.w3.org/2000/svg}"
-CSS = Path(__file__).parents[1] / "docs" / "assets" / "stylesheets" / "attn-docs.css"
+ASSETS = Path(__file__).parents[1] / "docs" / "assets"
+FOLDER = ASSETS / "figures"
+CSS = ASSETS / "stylesheets" / "attn-docs.css"
 COLOURS = {
     "none",
     "currentColor",
@@ -23,30 +22,18 @@ COLOURS = {
     "var(--figure-soft)",
     "var(--figure-on-accent)",
 }
-MODULES = [
-    importlib.import_module(module.name)
-    for module in pkgutil.walk_packages(figures.__path__, "attn_docs.figures.")
-    if not module.ispkg and not module.name.rpartition(".")[2].startswith("_")
+# as they are in the tree: tests/site/test_generated.py draws them anew and compares
+FIGURES = [
+    SimpleNamespace(
+        place=file.relative_to(FOLDER).with_suffix("").as_posix(),
+        language=language,
+        svg=(svg := file.with_suffix(suffix).read_text(encoding="utf-8").strip()),
+        root=ET.fromstring(svg),  # noqa: S314 - our own
+    )
+    for file in sorted(FOLDER.rglob("*.svg"))
+    if not file.name.endswith(".zh.svg")
+    for language, suffix in (("en", ".svg"), ("zh", ".zh.svg"))
 ]
-
-
-def all_figures() -> list[SimpleNamespace]:
-    """Return every figure in both languages, drawn and parsed."""
-    return [
-        SimpleNamespace(
-            place=f"{module.__name__.removeprefix('attn_docs.figures.')}.{name}",
-            language=language,
-            draw=draw,
-            svg=(svg := draw(language)),
-            root=ET.fromstring(svg),  # noqa: S314 - our own
-        )
-        for module in MODULES
-        for name, draw in module.FIGURES.items()
-        for language in ("en", "zh")
-    ]
-
-
-FIGURES = all_figures()
 every_figure = pytest.mark.parametrize(
     "figure", FIGURES, ids=[f"{figure.place}-{figure.language}" for figure in FIGURES]
 )
@@ -117,8 +104,7 @@ def test_figure_is_readable_on_a_phone(figure):
 
 
 @every_figure
-def test_figure_is_small_and_the_same_each_time(figure):
-    assert figure.draw(figure.language) == figure.svg
+def test_figure_is_small(figure):
     assert len(figure.svg.encode()) < 20_000
     assert not re.search(r"\d\.\d{3}", figure.svg.partition("</desc>")[2].replace(">0.", ">"))
 
@@ -132,7 +118,7 @@ def test_no_two_figures_share_an_id(language):
         for element in figure.root.iter()
         if element.get("id")
     )
-    assert len(ids) == 2 * len(FIGURES) / 2
+    assert len(ids) == len(FIGURES) > 100
     assert set(ids.values()) == {1}
     assert all(name.startswith("figure-") for name in ids)
 
