@@ -76,7 +76,9 @@ def test_notebooks_and_archives_hold_each_chapter(site: Site):
 
 
 def test_figures_stand_alone(site: Site):
-    for file in (site.path / "assets/figures").rglob("*.svg"):
+    files = list((site.path / "assets/figures").rglob("*.svg"))
+    assert files
+    for file in files:
         assert not re.search(r"var\(|currentColor", file.read_text(encoding="utf-8")), file
 
 

@@ -116,9 +116,9 @@ def softmax(language: str) -> str:
         rows.append(tuple(row))
     caption = {
         "en": f"One random query and {KEYS} random keys, of which the first $d$ components count. "
-        "The first three columns are with the division by $\\sqrt{d}$, the others without it.",
+        "Columns two to four are with the division by $\\sqrt{d}$, the last three without it.",
         "zh": f"一个随机的查询和 {KEYS} 个随机的键，只算前 $d$ 个分量。"
-        "前三栏除以 $\\sqrt{d}$，后三栏不除。",
+        "第二到四栏除以 $\\sqrt{d}$，最后三栏不除。",
     }[language]
     return f"{table(header, rows)}\n\n{caption}"
 
