@@ -6,17 +6,12 @@ Whether a page is light or dark matters to its contrast alone, how wide it is to
 import pytest
 
 from tests.conftest import Site
-from tests.site.test_browser import ALL_BUT_CONTRAST, CONTRAST, SIZES, THIN, violations
+from tests.site.test_browser import CONTRAST, REST, THIN, violations
+
+ON = [(1280, "light", {}), (1280, "dark", {"runOnly": CONTRAST}), (360, "light", {"rules": REST})]
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme", "options"),
-    [
-        (1280, "light", {"rules": SIZES}),
-        (1280, "dark", {"runOnly": CONTRAST}),
-        (360, "light", {"rules": ALL_BUT_CONTRAST}),
-    ],
-)
+@pytest.mark.parametrize(("width", "scheme", "options"), ON)
 def test_every_page(site: Site, visit, width, scheme, options):
     found = {}
     for url in site.pages:
