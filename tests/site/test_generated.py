@@ -46,6 +46,10 @@ def test_files_are_fresh(kind: str, command: str) -> None:
         assert_same(path.read_text(encoding="utf-8"), text, name)
 
 
+def test_figures_are_the_same_each_time() -> None:
+    assert generate.generated("FIGURES") == generate.generated("FIGURES")
+
+
 def test_numbers_are_fresh() -> None:
     stored = json.loads(NUMBERS.read_text(encoding="utf-8"))
     fresh = generate.numbers()
