@@ -31,6 +31,7 @@ ARGUMENTS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 ).split()
+LEFT = "net::ERR_ABORTED"  # how a request ends whose page is left before it is answered
 NO_BROWSER = "BROWSER CHECKS DID NOT RUN"
 
 
@@ -147,7 +148,7 @@ def visit(tab: Page, address: str) -> Callable[..., SimpleNamespace]:
     """Open a page; return what it requested, and what it or the browser complained about."""
     seen = SimpleNamespace(requests=[], complaints=[])
     tab.on("request", lambda request: seen.requests.append(request.url))
-    tab.on("requestfailed", lambda request: seen.complaints.append(f"failed: {request.url}"))
+    tab.on("requestfailed", lambda r: r.failure != LEFT and seen.complaints.append(r.url))
     tab.on("pageerror", lambda error: seen.complaints.append(f"error: {error}"))
     tab.on("console", lambda m: m.type in {"error", "warning"} and seen.complaints.append(m.text))
 
