@@ -111,6 +111,15 @@
     }
   }
 
+  // Each block has a button that copies it. Material would add them in turns, and lay the page out
+  // again after each; what they do is Material's.
+  const copy = document.documentElement.lang === "zh" ? "复制" : "Copy to clipboard"
+  document.querySelectorAll("pre > code").forEach((code, i) => {
+    code.id = `code-${i + 1}`
+    code.insertAdjacentHTML("beforebegin", `<span class="md-code__nav"><button class="md-code__button"
+      data-md-type="copy" title="${copy}" data-clipboard-target="#${code.id}"></button></span>`)
+  })
+
   // Long docstrings in code unfold and fold again.
   addEventListener("click", event => {
     const fold = event.target.closest?.(".fold")
@@ -164,10 +173,5 @@
       else box.removeAttribute("tabindex")
     })
   }
-  addEventListener("load", () => {
-    markScrollers()
-    // each block's copy button comes in a nav of its own: no landmarks, there are too many
-    for (const nav of document.querySelectorAll(".md-code__nav")) nav.setAttribute("role", "none")
-  })
-  addEventListener("resize", markScrollers)
+  for (const type of ["load", "resize"]) addEventListener(type, markScrollers)
 })()
