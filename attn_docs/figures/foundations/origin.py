@@ -156,7 +156,7 @@ _CHART = {
         "title": "What the first word still counts",
         "desc": (
             "The gradient of an output at the first word against the number of words, from 1 to "
-            "64, on a logarithmic axis. The last state of a GRU: it falls from {gru_1} to "
+            "64, both axes logarithmic. The last state of a GRU: it falls from {gru_1} to "
             "{gru_64}. Attention whose query asks for nothing: from {indifferent_1} to "
             "{indifferent_64}, as one over the length. Attention whose query asks for the first "
             "word: it stays between {asking_64} and {asking_1}."
@@ -170,7 +170,7 @@ _CHART = {
     "zh": {
         "title": "第一个词还剩多少影响",
         "desc": (
-            "输出对第一个词的梯度与词数的关系，词数从 1 到 64，纵轴是对数。"
+            "输出对第一个词的梯度与词数的关系，词数从 1 到 64，两个轴都是对数轴。"
             "GRU 的最后一个状态：从 {gru_1} 降到 {gru_64}。查询什么都不问的注意力："
             "从 {indifferent_1} 降到 {indifferent_64}，与长度成反比。"
             "查询要找第一个词的注意力：一直在 {asking_64} 与 {asking_1} 之间。"

@@ -157,10 +157,10 @@ _CHOICES = {
     "en": {
         "title": "Which heads are pooled: every choice, right after conversion",
         "desc": (
-            "Dots on three lines, the further right the larger the loss. The model before "
+            "Marks on three lines, the further right the larger the loss. The model before "
             "conversion is at {before}. {rows}."
         ),
-        "row": "{name}: {count} dots from {low} to {high}",
+        "row": "{name}: {count} marks from {low} to {high}",
         "join": ". ",
         "mean": "mean of a pair, 3 ways to pair",
         "first": "one head of each pair, 12 ways",
@@ -170,8 +170,8 @@ _CHOICES = {
     },
     "zh": {
         "title": "让哪些头共用：转换之后，每一种选择的损失",
-        "desc": "三条线上的点，越靠右损失越大。转换之前的模型位于 {before}。{rows}。",
-        "row": "{name}：{count} 个点，从 {low} 到 {high}",
+        "desc": "三条线上的短线，越靠右损失越大。转换之前的模型位于 {before}。{rows}。",
+        "row": "{name}：{count} 条，从 {low} 到 {high}",
         "join": "。",
         "mean": "两个头取平均，3 种配对",
         "first": "每对只留一个头，12 种",

@@ -7,7 +7,7 @@ LENGTHS = (16, 512, 4096)
 
 
 def gru_operations(n: int, d: int) -> int:
-    """Count a GRU's operations: n words, three gates, a d × d matrix for word and for state."""
+    """Count a GRU's operations: n words, two gates, a candidate; d × d for word and for state."""
     return 2 * n * 3 * 2 * d * d
 
 

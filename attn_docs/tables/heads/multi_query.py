@@ -55,7 +55,7 @@ def cache(language: str) -> str:
         ),
         "zh": (
             f"{LAYERS} 层，$h = {HEADS}$ 个查询头，$d = {HEAD_DIM}$，每个数两个字节："
-            "即 Llama 2 7B 的大小。1 KiB 即 $2^{10}$ 字节，1 MiB 即 $2^{20}$ 字节。"
+            "即 Llama 2 7B 的尺寸。1 KiB 即 $2^{10}$ 字节，1 MiB 即 $2^{20}$ 字节。"
         ),
     }[language]
     return f"{table([cell.format(h=HEADS) for cell in header], rows)}\n\n{caption}"

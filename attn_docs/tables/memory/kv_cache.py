@@ -63,7 +63,7 @@ def work(language: str) -> str:
     caption = {
         "en": "Made in one layer and head while a text is written word by word; values are as "
         "many as keys. Scores of later words are not counted.",
-        "zh": "逐词写一段文本时，在一层的一个头里要算的个数；值与键一样多。对后面的词的分数不计。",
+        "zh": "逐词生成文本时，在一层的一个头里要算的个数；值与键一样多。对后面的词的分数不计。",
     }[language]
     return f"{table(header, rows)}\n\n{caption}"
 
@@ -78,7 +78,7 @@ def memory(language: str) -> str:
     """Return the bytes of several caches, by the formula and of the tensors."""
     header = {
         "en": ("cache of a layer", "$b$", "$g$", "$d$", "slots", "bytes a number", "`nbytes`"),
-        "zh": ("一层的缓存", "$b$", "$g$", "$d$", "位置数", "每个数的字节数", "`nbytes`"),
+        "zh": ("一层的缓存", "$b$", "$g$", "$d$", "槽位数", "每个数的字节数", "`nbytes`"),
     }[language]
     names = {
         "en": {

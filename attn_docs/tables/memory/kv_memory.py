@@ -175,6 +175,7 @@ def fits(language: str) -> str:
 _FORM = {
     "en": {
         "label": "KV cache calculator",
+        "colon": ":",
         "model": "Model",
         "context": "Context length (tokens)",
         "batch": "Sequences at once",
@@ -195,6 +196,7 @@ _FORM = {
     },
     "zh": {
         "label": "键值缓存计算器",
+        "colon": "：",
         "model": "模型",
         "context": "上下文长度（词元）",
         "batch": "同时处理的序列数",
@@ -264,7 +266,8 @@ def calculator(language: str) -> str:
         f'<label for="kv-{name}">{text[name]}</label> {field}' for name, field in fields
     )
     results = "\n".join(
-        f'<span>{text[name]}:</span> <data data-of="{name}" value="">{value}</data><br>'
+        f"<span>{text[name]}{text['colon']}</span> "
+        f'<data data-of="{name}" value="">{value}</data><br>'
         for name, value in shown(
             language,
             **{"name" if key == "model" else key: value for key, value in CALCULATOR.items()},

@@ -1,5 +1,5 @@
 def gru_operations(n, d):
-    return 2 * n * 6 * d * d  # three gates, each a matrix for the word and one for the state
+    return 2 * n * 6 * d * d  # two gates and a candidate: a matrix each for word and state
 
 
 def self_attention_operations(n, d):
