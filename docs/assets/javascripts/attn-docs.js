@@ -111,13 +111,16 @@
     }
   }
 
+  const all = selector => [...document.querySelectorAll(selector)]
+
   // Each block has a button that copies it. Material would add them in turns, and lay the page out
-  // again after each; what they do is Material's.
-  const copy = document.documentElement.lang === "zh" ? "复制" : "Copy to clipboard"
-  document.querySelectorAll("pre > code").forEach((code, i) => {
+  // again after each; what they say and do is Material's.
+  const { translations } = JSON.parse(document.querySelector("#__config").textContent)
+  all("pre > code").forEach((code, i) => {
     code.id = `code-${i + 1}`
     code.insertAdjacentHTML("beforebegin", `<span class="md-code__nav"><button class="md-code__button"
-      data-md-type="copy" title="${copy}" data-clipboard-target="#${code.id}"></button></span>`)
+      data-md-type="copy" data-clipboard-target="#${code.id}"
+      title="${translations["clipboard.copy"]}"></button></span>`)
   })
 
   // Long docstrings in code unfold and fold again.
@@ -128,7 +131,6 @@
 
   // A symbol of a formula and the line of code that computes it light up together. They stay lit, so
   // that one can scroll from one to the other, until another is pointed at, a click beside, Escape.
-  const all = selector => [...document.querySelectorAll(selector)]
   const symbolAt = event => event.target.closest?.("[data-symbol]")
   let lit
   const light = place => {
