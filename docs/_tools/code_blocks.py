@@ -1,5 +1,6 @@
 """Markdown extension: a block that includes a file gets the file's name as its title.
 
+`fence` highlights a block that several pages show, as a page and its translation do, once.
 A block that shows a mechanism's module is followed by a link to its API entry. Output lines,
 `#> …`, are marked to be styled apart from comments. Long docstrings can be folded; what is copied
 holds them. Each block says with which versions it ran, and by which command. SVG figures are let
@@ -10,6 +11,7 @@ addresses of this build.
 import re
 from itertools import chain, repeat
 from pathlib import Path
+from typing import Any
 
 from markdown import Extension, Markdown
 from markdown.postprocessors import Postprocessor
@@ -42,6 +44,20 @@ FOLD_LABELS = ("Show or hide the rest of the docstring", "展开或收起文档�
 
 # plain words, most of a block, are no elements of their own: half as many for a browser to lay out
 STANDARD_TYPES.update(dict.fromkeys((Name, Operator, Punctuation, Whitespace), ""))
+
+_highlighted: dict[str, str] = {}
+
+
+def fence(
+    src: str, language: str, class_name: str, options: dict[str, Any], md: Markdown, **look: Any
+) -> str:
+    """Highlight a block as SuperFences does, unless this process has highlighted it already."""
+    fences: Any = md.preprocessors["fenced_code_block"]
+    settings = fences.highlight_ext.getConfigs()
+    key = repr((src, language, options, look, settings))
+    if key not in _highlighted:
+        _highlighted[key] = fences.highlight(src, language, options, md, **look)
+    return _highlighted[key]
 
 
 class _Titles(Preprocessor):
