@@ -2,6 +2,7 @@
 # --no-compile halves the time to a first page: Python compiles what it imports anyway.
 PYTHON ?= python3
 BIN := .venv/bin
+VERIFIED := docs/reference/how-this-site-is-checked/verified.txt
 export NO_MKDOCS_2_WARNING := 1
 # whole files to each of two processes
 TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
@@ -36,8 +37,8 @@ figures: .venv/test.done
 # after every block has run, names the running PyTorch under each; BIN=… for that of another environment
 verified: .venv/test.done
 	$(BIN)/python -m pytest $(TWO) docs README.md attn_docs
-	$(BIN)/python -c "import torch; print(torch.__version__.partition('+')[0])" >> docs/_generated/verified.txt
-	sort -u -V -o docs/_generated/verified.txt docs/_generated/verified.txt
+	$(BIN)/python -c "import torch; print(torch.__version__.partition('+')[0])" >> $(VERIFIED)
+	sort -u -V -o $(VERIFIED) $(VERIFIED)
 
 bench: .venv/test.done
 	$(BIN)/python -m docs._tools.bench

@@ -19,25 +19,11 @@ from attn_docs.practice.bugs_that_train import (
     NextWord,
     rounds,
 )
-from attn_docs.tables.practice._bugs import (
-    COLUMNS,
-    EXHIBITS,
-    GROUPED,
-    ORDER,
-    PROPERTY,
-    RIGHT,
-    SECTIONS,
-    changed,
-    finding,
-    layer,
-    losses,
-    report,
-    source,
-    training,
-    verdicts,
-)
 from attn_docs.testing import PROPERTIES, check_module
 from docs._tools.blocks import ROOT
+from docs._tools.page import page_module
+
+bugs = page_module("practice/bugs-that-train", "bugs")
 
 # how each trains, and what the report's cause must name
 BUGS = {
@@ -74,18 +60,18 @@ BUGS = {
     "dropout_in_eval": ("same", "applied in evaluation"),
     "mask_overwritten": ("same", "in-place operation writes into an argument"),
 }
-every_bug = pytest.mark.parametrize("name", ORDER)
-PAGES = [ROOT / "docs" / "practice" / f"bugs-that-train{end}" for end in (".md", ".zh.md")]
+every_bug = pytest.mark.parametrize("name", bugs.ORDER)
+PAGES = sorted((ROOT / "docs/practice/bugs-that-train").glob("*.md"))
 
 
 def mended(name: str) -> tuple[str, torch.nn.Module]:
     """Return an exhibit with its marked line as it should be, and a layer built from it."""
-    _, good = changed(name)
-    text = re.sub(r"^( *)\S.*  # wrong: .*$", rf"\g<1>{good}", source(name), flags=re.M)
+    _, good = bugs.changed(name)
+    text = re.sub(r"^( *)\S.*  # wrong: .*$", rf"\g<1>{good}", bugs.source(name), flags=re.M)
     module = types.ModuleType(name)
     exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102 - our own file
     torch.manual_seed(0)
-    options = {"num_kv_heads": 2} if name in GROUPED else {}
+    options = {"num_kv_heads": 2} if name in bugs.GROUPED else {}
     return text, module.Attention(EMBED_DIM, NUM_HEADS, **options)
 
 
@@ -95,17 +81,17 @@ def without_comments(text: str) -> list[str]:
 
 
 def test_every_exhibit_is_in_the_order_of_the_page() -> None:
-    assert sorted(ORDER) == sorted(path.stem for path in EXHIBITS.glob("[!_]*.py"))
-    assert set(BUGS) == set(ORDER)
-    assert set(COLUMNS) == set(PROPERTIES)
+    assert sorted(bugs.ORDER) == sorted(path.stem for path in bugs.EXHIBITS.glob("[!_]*.py"))
+    assert set(BUGS) == set(bugs.ORDER)
+    assert set(bugs.COLUMNS) == set(PROPERTIES)
 
 
 @every_bug
 def test_one_line_differs_from_the_right_layer(name: str) -> None:
     text, _ = mended(name)
-    good = without_comments(RIGHT.read_text(encoding="utf-8"))
+    good = without_comments(bugs.RIGHT.read_text(encoding="utf-8"))
     assert without_comments(text) == good
-    bad = without_comments(source(name))
+    bad = without_comments(bugs.source(name))
     assert sum(a != b for a, b in zip(bad, good, strict=True)) == 1
 
 
@@ -114,7 +100,7 @@ def test_mending_the_line_makes_the_layer_right(name: str) -> None:
     x, context = torch.randn(3, 5, EMBED_DIM), torch.randn(3, 7, EMBED_DIM)
     mask = torch.rand(5, 7) > 0.5
     _, layer_mended = mended(name)
-    good = layer("right", grouped=name in GROUPED)
+    good = bugs.layer("right", grouped=name in bugs.GROUPED)
     good.load_state_dict(layer_mended.state_dict())
     options = {"attn_mask": mask, "context": context}
     outputs = []
@@ -127,7 +113,7 @@ def test_mending_the_line_makes_the_layer_right(name: str) -> None:
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_right_layer_passes_everything(grouped: bool) -> None:
-    found = report("right", grouped=grouped)
+    found = bugs.report("right", grouped=grouped)
     assert found.passed
     skipped = [f.property for f in found.findings if f.verdict == "not applicable"]
     assert skipped == ([] if grouped else ["group order"])
@@ -146,19 +132,19 @@ def test_right_layer_is_multi_head_attention() -> None:
 @every_bug
 def test_shape_is_right(name: str) -> None:
     x = torch.randn(2, 5, EMBED_DIM)
-    assert layer(name, grouped=name in GROUPED)(x).shape == x.shape
+    assert bugs.layer(name, grouped=name in bugs.GROUPED)(x).shape == x.shape
 
 
 @every_bug
 def test_it_trains_as_the_page_says(name: str) -> None:
-    run = training(name)
+    run = bugs.training(name)
     assert run.kind == BUGS[name][0]
     if run.kind != "breaks":
         assert run.last < run.first - 0.5
 
 
 def test_nothing_trains_on_chance_alone() -> None:
-    right_run, none = losses("right"), losses("none")
+    right_run, none = bugs.losses("right"), bugs.losses("none")
     assert right_run[0] > 2.9
     assert 1.0 < sum(right_run[-10:]) / 10 < 1.2
     assert 2.2 < sum(none[-10:]) / 10 < 2.5
@@ -166,7 +152,7 @@ def test_nothing_trains_on_chance_alone() -> None:
 
 @every_bug
 def test_report_names_the_bug(name: str) -> None:
-    found = finding(name)
+    found = bugs.finding(name)
     assert found.verdict == "fail"
     assert BUGS[name][1] in found.cause
 
@@ -174,7 +160,7 @@ def test_report_names_the_bug(name: str) -> None:
 @every_bug
 def test_no_other_failure_names_another_cause(name: str) -> None:
     main = BUGS[name][1]
-    for found in report(name, grouped=name in GROUPED).failures:
+    for found in bugs.report(name, grouped=name in bugs.GROUPED).failures:
         assert main in found.cause or found.cause in {
             "later positions change earlier ones: see causality",
             "samples are mixed: see batch",
@@ -184,20 +170,20 @@ def test_no_other_failure_names_another_cause(name: str) -> None:
 @every_bug
 def test_report_of_the_mended_layer_is_the_right_ones(name: str) -> None:
     # it is the right layer, as the tests above show, whose report passes
-    assert report("right", grouped=name in GROUPED).passed
-    assert not report(name, grouped=name in GROUPED).passed
+    assert bugs.report("right", grouped=name in bugs.GROUPED).passed
+    assert not bugs.report(name, grouped=name in bugs.GROUPED).passed
 
 
 def test_chance_and_state_are_each_found_by_one_property() -> None:
-    for names in SECTIONS["chance"].values():
+    for names in bugs.SECTIONS["chance"].values():
         for name in names:
-            assert verdicts(name).count("fail") == 1
+            assert bugs.verdicts(name).count("fail") == 1
 
 
 def test_bugs_of_the_formula_fail_the_oracle() -> None:
-    for name in ORDER:
-        assert (PROPERTY[name] in SECTIONS["formula"]) == (
-            verdicts(name)[COLUMNS.index("oracle")] == "fail"
+    for name in bugs.ORDER:
+        assert (bugs.PROPERTY[name] in bugs.SECTIONS["formula"]) == (
+            bugs.verdicts(name)[bugs.COLUMNS.index("oracle")] == "fail"
         )
 
 
@@ -207,11 +193,13 @@ def test_softmax_over_heads_trains_without_a_mask() -> None:
 
 
 def test_transposed_mask_has_the_curve_of_the_ignored_mask() -> None:
-    assert losses("transposed_mask") == pytest.approx(losses("ignored_mask"), abs=1e-6)
+    assert bugs.losses("transposed_mask") == pytest.approx(bugs.losses("ignored_mask"), abs=1e-6)
 
 
 def test_a_finite_fill_passes() -> None:
-    text = RIGHT.read_text(encoding="utf-8").replace("some & ~allowed, -math.inf", "~allowed, -1e4")
+    text = bugs.RIGHT.read_text(encoding="utf-8").replace(
+        "some & ~allowed, -math.inf", "~allowed, -1e4"
+    )
     text = text.replace("return weights * some", "return weights")
     module = types.ModuleType("finite")
     exec(compile(text, "finite", "exec"), module.__dict__)  # noqa: S102 - our own file
@@ -238,7 +226,7 @@ def test_loss_is_one_step_of_next_word() -> None:
     inputs, targets = words[:, :-1], words[:, 1:]
     scores = model(inputs)[inputs > 0]
     expected = cross_entropy(scores, targets[inputs > 0]).item()
-    assert losses("none")[0] == pytest.approx(expected, abs=1e-12)
+    assert bugs.losses("none")[0] == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -246,7 +234,7 @@ def test_page_has_a_heading_for_each_property_and_each_bugs_lines(page) -> None:
     text = page.read_text(encoding="utf-8")
     ending = ".zh.md" if page.name.endswith(".zh.md") else ".md"
     anchors = re.findall(r"^### .*\{ #([a-z-]+) \}$", text, re.M)
-    assert anchors == [name.replace(" ", "-") for name in COLUMNS]
-    shown = re.findall(r"tables/practice/bugs_that_train/([a-z-]+?)(?:\.zh)?\.md", text)
-    assert shown == [name.replace("_", "-") for name in ORDER]
-    assert text.count(f'{ending}"\n') >= len(ORDER)
+    assert anchors == [name.replace(" ", "-") for name in bugs.COLUMNS]
+    shown = re.findall(r"bugs-that-train/made/([a-z-]+?)(?:\.zh)?\.md", text)
+    assert shown == [name.replace("_", "-") for name in bugs.ORDER]
+    assert text.count(f'{ending}"\n') >= len(bugs.ORDER)
