@@ -82,7 +82,7 @@ def refuse_python(info: str, content: str) -> None:
 
 # a pattern's ** stands for one folder
 PAGES = ["docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "docs/*/*/*/*.md", "README.md"]
-pages = Sybil([parse], path=str(blocks.ROOT), patterns=PAGES)
+pages = Sybil([parse], path=str(blocks.ROOT), patterns=PAGES, excludes=["made/*.md"])
 docstrings = Sybil(
     [parse],
     path=str(blocks.ROOT),
