@@ -16,7 +16,7 @@ from docs._tools.page import DOCS, folders, page_module
 
 
 def measure_chapters() -> None:
-    """Run every chapter's benchmark and store what it measured; `make outputs` makes tables of it."""
+    """Run every chapter's benchmark and store what it measured, for `make outputs figures`."""
     for folder in folders():
         if (DOCS / folder / "benchmark.py").is_file():
             print(f"\n## {folder}\n")

@@ -88,7 +88,7 @@ def test_a_measurement_is_read_as_it_was_stored(tmp_path: Path) -> None:
     read = load(str(tmp_path / "tables.py"))["decode"]
     assert read == made
     assert read("time", way="naive") == 2.5
-    with pytest.raises(MeasurementError, match="one value must have .*'time'.*; got 2"):
+    with pytest.raises(MeasurementError, match=r"one value must have .*'time'.*; got 2"):
         read("time")
     assert read.circumstances("en").endswith(", 1 thread.")
     assert f"PyTorch {made.torch}" in read.circumstances("zh")
@@ -122,5 +122,5 @@ def test_a_measurement_without_its_circumstances_is_refused(tmp_path: Path, key:
     stored = json.loads(file.read_text(encoding="utf-8"))
     del stored["decode"][key]
     file.write_text(json.dumps(stored), encoding="utf-8")
-    with pytest.raises(MeasurementError, match="measured.json: decode must have .*"):
+    with pytest.raises(MeasurementError, match=r"measured.json: decode must have .*"):
         load(str(tmp_path / "tables.py"))
