@@ -1,4 +1,6 @@
-"""Rewrite what the code generates: `figures` or `outputs` (`#>` lines, tables, numbers, addresses).
+"""Rewrite what is generated: `figures` or `outputs`.
+
+The outputs are exhibits of bugs, `#>` lines, tables, numbers and addresses.
 
 The modules of `attn_docs/figures` and `attn_docs/tables` say what the chapter of the same name
 needs: `FIGURES` and `TABLES` map a name to a function of the language ("en" or "zh"), `numbers()`
@@ -17,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from docs._tools import blocks
+from docs._tools import blocks, bugs
 from docs._tools.built import addresses, count
 from docs._tools.numbers import NUMBERS
 
@@ -110,6 +112,7 @@ def main() -> None:
     if sys.argv[1:] == ["figures"]:
         write("FIGURES")
     elif sys.argv[1:] == ["outputs"]:
+        bugs.write_exhibits()
         rewrite_outputs()
         write("TABLES")
         # the home page shows the counts of a built site, and a site needs numbers to be built

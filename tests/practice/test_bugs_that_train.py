@@ -20,83 +20,47 @@ from attn_docs.practice.bugs_that_train import (
     rounds,
 )
 from attn_docs.tables.practice._bugs import (
+    BUGS,
     COLUMNS,
-    EXHIBITS,
-    GROUPED,
     ORDER,
-    PROPERTY,
-    RIGHT,
     SECTIONS,
-    changed,
     finding,
     layer,
     losses,
     report,
-    source,
     training,
     verdicts,
 )
 from attn_docs.testing import PROPERTIES, check_module
 from docs._tools.blocks import ROOT
+from docs._tools.bugs import FOLDER, RIGHT
 
-# how each trains, and what the report's cause must name
-BUGS = {
-    "missing_scale": ("as well", "scaled by 1 = 1, expected √head_dim"),
-    "scaled_by_embed_dim": ("as well", "scaled by √embed_dim"),
-    "scaled_twice": ("as well", "scaled by head_dim = 8"),
-    "softmax_over_queries": ("better", "runs over the queries"),
-    "softmax_over_heads": ("breaks", "runs over the heads"),
-    "value_from_key": ("as well", "with the key projection, k_proj"),
-    "value_is_input": ("as well", "the value is the input itself"),
-    "key_from_query": ("as well", "query and key come from one projection, q_proj"),
-    "scrambled_heads": ("better", "split by view alone"),
-    "merged_without_transpose": ("better", "merged by view alone"),
-    "tiled_key_heads": ("as well", "repeat: K1 K2 K1 K2"),
-    "ignored_mask": ("better", "accepted and ignored"),
-    "inverted_mask": ("as without", "polarity is inverted"),
-    "transposed_mask": ("better", "axes are swapped"),
-    "zero_fill": ("better", "masked scores become 0"),
-    "zero_one_added": ("better", "added to the scores as 0 and 1"),
-    "mask_after_softmax": ("better", "multiplies the weights after the softmax"),
-    "small_number_added": ("same", "the fill value is too small"),
-    "nan_in_empty_rows": ("breaks", "softmax of a row of −∞ is NaN"),
-    "mask_for_all_queries": ("same", "a mask of pairs is read as one of keys"),
-    "large_fill": ("same", "too large for float16"),
-    "causal_only_in_eval": ("better", "not applied (in training)"),
-    "causal_only_in_training": ("same", "not applied (in evaluation)"),
-    "causal_off_by_one": ("better", "off by one: a position sees the next one"),
-    "causal_inverted": ("better", "keeps the future and removes the past"),
-    "causal_from_the_first_key": ("same", "the causal mask is aligned with the first key"),
-    "samples_mixed": ("as without", "samples are mixed"),
-    "values_from_x": ("same", "keys or values are made from x, not from the context"),
-    "dropout_on_scores": ("as well", "applied to the scores, before the softmax"),
-    "dropout_without_rescale": ("as well", "not divided by 1 − p"),
-    "dropout_in_eval": ("same", "applied in evaluation"),
-    "mask_overwritten": ("same", "in-place operation writes into an argument"),
-}
 every_bug = pytest.mark.parametrize("name", ORDER)
 PAGES = [ROOT / "docs" / "practice" / f"bugs-that-train{end}" for end in (".md", ".zh.md")]
 
 
+def source(name: str) -> str:
+    return (FOLDER / f"{name}.py").read_text(encoding="utf-8")
+
+
 def mended(name: str) -> tuple[str, torch.nn.Module]:
     """Return an exhibit with its marked line as it should be, and a layer built from it."""
-    _, good = changed(name)
-    text = re.sub(r"^( *)\S.*  # wrong: .*$", rf"\g<1>{good}", source(name), flags=re.M)
+    text = re.sub(r"^( *)\S.*  # wrong: .*$", rf"\g<1>{BUGS[name].right}", source(name), flags=re.M)
     module = types.ModuleType(name)
     exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102 - our own file
     torch.manual_seed(0)
-    options = {"num_kv_heads": 2} if name in GROUPED else {}
+    options = {"num_kv_heads": 2} if BUGS[name].grouped else {}
     return text, module.Attention(EMBED_DIM, NUM_HEADS, **options)
 
 
 def without_comments(text: str) -> list[str]:
     lines = (line.partition("  # ")[0] for line in text.splitlines())
-    return [line for line in lines if line and not line.startswith(('"""', "import "))]
+    return [line for line in lines if line and not line.startswith(("#", '"""', "import "))]
 
 
 def test_every_exhibit_is_in_the_order_of_the_page() -> None:
-    assert sorted(ORDER) == sorted(path.stem for path in EXHIBITS.glob("[!_]*.py"))
-    assert set(BUGS) == set(ORDER)
+    assert sorted(ORDER) == sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
+    assert len(ORDER) >= 32
     assert set(COLUMNS) == set(PROPERTIES)
 
 
@@ -114,7 +78,7 @@ def test_mending_the_line_makes_the_layer_right(name: str) -> None:
     x, context = torch.randn(3, 5, EMBED_DIM), torch.randn(3, 7, EMBED_DIM)
     mask = torch.rand(5, 7) > 0.5
     _, layer_mended = mended(name)
-    good = layer("right", grouped=name in GROUPED)
+    good = layer("right", grouped=BUGS[name].grouped)
     good.load_state_dict(layer_mended.state_dict())
     options = {"attn_mask": mask, "context": context}
     outputs = []
@@ -146,13 +110,13 @@ def test_right_layer_is_multi_head_attention() -> None:
 @every_bug
 def test_shape_is_right(name: str) -> None:
     x = torch.randn(2, 5, EMBED_DIM)
-    assert layer(name, grouped=name in GROUPED)(x).shape == x.shape
+    assert layer(name, grouped=BUGS[name].grouped)(x).shape == x.shape
 
 
 @every_bug
 def test_it_trains_as_the_page_says(name: str) -> None:
     run = training(name)
-    assert run.kind == BUGS[name][0]
+    assert run.kind == BUGS[name].trains
     if run.kind != "breaks":
         assert run.last < run.first - 0.5
 
@@ -168,13 +132,13 @@ def test_nothing_trains_on_chance_alone() -> None:
 def test_report_names_the_bug(name: str) -> None:
     found = finding(name)
     assert found.verdict == "fail"
-    assert BUGS[name][1] in found.cause
+    assert BUGS[name].cause in found.cause
 
 
 @every_bug
 def test_no_other_failure_names_another_cause(name: str) -> None:
-    main = BUGS[name][1]
-    for found in report(name, grouped=name in GROUPED).failures:
+    main = BUGS[name].cause
+    for found in report(name, grouped=BUGS[name].grouped).failures:
         assert main in found.cause or found.cause in {
             "later positions change earlier ones: see causality",
             "samples are mixed: see batch",
@@ -184,8 +148,8 @@ def test_no_other_failure_names_another_cause(name: str) -> None:
 @every_bug
 def test_report_of_the_mended_layer_is_the_right_ones(name: str) -> None:
     # it is the right layer, as the tests above show, whose report passes
-    assert report("right", grouped=name in GROUPED).passed
-    assert not report(name, grouped=name in GROUPED).passed
+    assert report("right", grouped=BUGS[name].grouped).passed
+    assert not report(name, grouped=BUGS[name].grouped).passed
 
 
 def test_chance_and_state_are_each_found_by_one_property() -> None:
@@ -196,7 +160,7 @@ def test_chance_and_state_are_each_found_by_one_property() -> None:
 
 def test_bugs_of_the_formula_fail_the_oracle() -> None:
     for name in ORDER:
-        assert (PROPERTY[name] in SECTIONS["formula"]) == (
+        assert (BUGS[name].property in SECTIONS["formula"]) == (
             verdicts(name)[COLUMNS.index("oracle")] == "fail"
         )
 
