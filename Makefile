@@ -2,11 +2,12 @@
 # --no-compile halves the time to a first page: Python compiles what it imports anyway.
 PYTHON ?= python3
 BIN := .venv/bin
+VERIFIED := docs/reference/how-this-site-is-checked/verified.txt
 export NO_MKDOCS_2_WARNING := 1
 # whole files to each of two processes
 TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: serve site offline test audit outputs figures verified bench mutants lint chapter
+.PHONY: serve site offline test audit outputs figures verified bench mutants lint chapter new-bug
 
 serve: .venv/site.done
 	$(BIN)/mkdocs serve
@@ -36,8 +37,8 @@ figures: .venv/test.done
 # after every block has run, names the running PyTorch under each; BIN=… for that of another environment
 verified: .venv/test.done
 	$(BIN)/python -m pytest $(TWO) docs README.md attn_docs
-	$(BIN)/python -c "import torch; print(torch.__version__.partition('+')[0])" >> docs/_generated/verified.txt
-	sort -u -V -o docs/_generated/verified.txt docs/_generated/verified.txt
+	$(BIN)/python -c "import torch; print(torch.__version__.partition('+')[0])" >> $(VERIFIED)
+	sort -u -V -o $(VERIFIED) $(VERIFIED)
 
 bench: .venv/test.done
 	$(BIN)/python -m docs._tools.bench
@@ -55,6 +56,10 @@ lint: .venv/test.done
 # make chapter PAGE=foundations/masks
 chapter: .venv/site.done
 	$(BIN)/python -m docs._tools.chapter $(PAGE)
+
+# make new-bug NAME=mask_forgotten
+new-bug: .venv/test.done
+	$(BIN)/python -m docs._tools.bugs $(NAME)
 
 .venv/site.done: requirements/site.txt pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed')"

@@ -16,6 +16,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import BinaryIO
+from urllib.parse import urljoin
 from xml.etree.ElementTree import Element
 
 import pytest
@@ -48,6 +49,14 @@ class Site:
     def tree(self, url: str) -> Element:
         """Return the parsed page at an address."""
         return built.tree(self.pages[url])
+
+    def loading(self, script: str) -> list[str]:
+        """Return the pages that load a script of the site."""
+        wanted = {
+            url: [urljoin(url, e.get("src", "")) for e in self.tree(url).iter("script")]
+            for url in self.pages
+        }
+        return sorted(url for url, scripts in wanted.items() if script in scripts)
 
 
 def build_site(path: Path, **settings: str) -> Site:

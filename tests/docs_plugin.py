@@ -80,7 +80,9 @@ def refuse_python(info: str, content: str) -> None:
         raise blocks.BlockError(f"a block marked {info!r} must not hold Python; mark it python")
 
 
-pages = Sybil([parse], path=str(blocks.ROOT), patterns=["docs/*.md", "docs/**/*.md", "README.md"])
+# a pattern's ** stands for one folder
+PAGES = ["docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "docs/*/*/*/*.md", "README.md"]
+pages = Sybil([parse], path=str(blocks.ROOT), patterns=PAGES, excludes=["made/*.md"])
 docstrings = Sybil(
     [parse],
     path=str(blocks.ROOT),

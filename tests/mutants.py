@@ -63,4 +63,6 @@ if __name__ == "__main__":
         sys.exit("\n".join(f"{'not ' * (m in known)}alive: {m}" for m in sorted(wrong)))
     counts = {"total": len(codes), "killed": len(codes) - len(alive), "equivalent": len(alive)}
     result = json.dumps(counts | {"day": f"{datetime.now(UTC):%F}"}, indent=2) + "\n"
-    Path("docs/_generated/mutants.json").write_text(result, encoding="utf-8")
+    Path("docs/reference/how-this-site-is-checked/mutants.json").write_text(
+        result, encoding="utf-8"
+    )

@@ -8,12 +8,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from attn_docs.figures._draw import SHADE
+from docs._kit.draw import SHADE
 
 SVG = "{http://www.w3.org/2000/svg}"
-ASSETS = Path(__file__).parents[1] / "docs" / "assets"
-FOLDER = ASSETS / "figures"
-CSS = ASSETS / "stylesheets" / "attn-docs.css"
+DOCS = Path(__file__).parents[1] / "docs"
+CSS = DOCS / "assets" / "stylesheets" / "attn-docs.css"
 COLOURS = {
     "none",
     "currentColor",
@@ -25,12 +24,12 @@ COLOURS = {
 # as they are in the tree: tests/site/test_generated.py draws them anew and compares
 FIGURES = [
     SimpleNamespace(
-        place=file.relative_to(FOLDER).with_suffix("").as_posix(),
+        place=file.relative_to(DOCS).with_suffix("").as_posix().replace("made/", ""),
         language=language,
         svg=(svg := file.with_suffix(suffix).read_text(encoding="utf-8").strip()),
         root=ET.fromstring(svg),  # noqa: S314 - our own
     )
-    for file in sorted(FOLDER.rglob("*.svg"))
+    for file in sorted(DOCS.glob("**/made/*.svg"))
     if not file.name.endswith(".zh.svg")
     for language, suffix in (("en", ".svg"), ("zh", ".zh.svg"))
 ]

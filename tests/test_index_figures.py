@@ -7,8 +7,12 @@ from xml.etree import ElementTree as ET
 import pytest
 from playwright.sync_api import expect
 
-from attn_docs.figures._draw import STAGES
-from attn_docs.figures.index import FIGURES, LINKS
+from docs._kit import draw
+from docs._kit.draw import STAGES
+from docs._kit.text import texts
+from docs._tools.page import page_module, place_of
+
+figures = page_module("", "figures")
 
 LINE = {
     "en": [
@@ -29,10 +33,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 DOCS = Path(__file__).parents[1] / "docs"
 CHAPTERS = {
     page.relative_to(DOCS).as_posix()
-    for page in DOCS.glob("[!_]*/*[!h].md")
-    if page.parent.name != "reference" and "\nredirect: " not in page.read_text(encoding="utf-8")
+    for page in DOCS.glob("[!_]*/*/index.md")
+    if place_of(page.relative_to(DOCS).as_posix()).is_chapter
+    and "\nredirect: " not in page.read_text(encoding="utf-8")
 }
-WHOLE_LINE = {"practice/bugs-that-train.md", "practice/test-your-attention.md"}
+WHOLE_LINE = {"practice/bugs-that-train/index.md", "practice/test-your-attention/index.md"}
 
 
 def place(element: ET.Element) -> tuple[float, float]:
@@ -41,7 +46,7 @@ def place(element: ET.Element) -> tuple[float, float]:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_map_explains_every_stage_in_order(language):
-    root = ET.fromstring(FIGURES["map"](language))  # noqa: S314 - our own
+    root = ET.fromstring(figures.FIGURES["map"](language))  # noqa: S314 - our own
     cards = sorted(root.findall(f"{SVG}g/{SVG}a"), key=lambda card: place(card.find(f"{SVG}rect")))
     names = []
     works = []
@@ -70,14 +75,15 @@ def test_map_explains_every_stage_in_order(language):
 
 def lit(page: str) -> set[str]:
     """Return the stages that a chapter's own line of stages lights."""
-    folder = DOCS / "assets/figures" / page.partition(".md")[0].replace("-", "_")
-    line = (folder / "stage-line.svg").read_text(encoding="utf-8")
+    line = (DOCS / place_of(page.partition("#")[0]).folder / "made" / "stage-line.svg").read_text(
+        encoding="utf-8"
+    )
     return set(re.findall(r'data-stage="(\w+)" data-lit="true"', line))
 
 
 def test_stages_lead_to_chapters_that_light_them():
-    assert list(LINKS) == list(STAGES)
-    for stage, (page, _) in LINKS.items():
+    assert list(figures.LINKS) == list(STAGES)
+    for stage, page in figures.LINKS.items():
         assert stage in lit(page), page
 
 
@@ -87,7 +93,11 @@ def test_table_below_the_map_has_every_chapter_where_it_lights_a_stage():
     found = set()
     for head, cell in re.findall(r"^\| ([\w ,]+) \| (.+) \|$", table, re.MULTILINE)[1:]:
         chapters = set(re.findall(r"\]\(([\w/-]+\.md)", cell))
-        stages = {s for s, names in STAGES.items() if names["en"] in head.split(", ")}
+        stages = {
+            s
+            for s, name in texts(draw.__file__, "stages", "en").items()
+            if name in head.split(", ")
+        }
         assert stages or head == "the whole line"
         assert [c for c in chapters - WHOLE_LINE if not stages & lit(c)] == [], head
         found |= chapters

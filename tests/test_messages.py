@@ -65,9 +65,9 @@ def key_heads(count: int, *, enable_gqa: bool):
     ],
 )
 def test_message_on_both_pages_is_the_one_raised(page, call, message):
-    for ending in (".md", ".zh.md"):
-        text = (ROOT / "docs" / f"{page}{ending}").read_text(encoding="utf-8")
-        assert message in " ".join(text.split()), f"{page}{ending}"
+    for name in ("index.md", "index.zh.md"):
+        text = (ROOT / "docs" / page / name).read_text(encoding="utf-8")
+        assert message in " ".join(text.split()), f"{page}/{name}"
     with pytest.raises((RuntimeError, AssertionError, ValueError)) as error:
         call()
     said = str(error.value).replace("at::Half", "c10::Half")  # its name in older versions

@@ -7,7 +7,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-PAGES = [Path(__file__).parents[1] / "docs" / f"reading-paths{end}" for end in (".md", ".zh.md")]
+PAGES = [
+    Path(__file__).parents[1] / "docs" / "reading-paths" / name
+    for name in ("index.md", "index.zh.md")
+]
 HEADS = torch.randn(1, 8, 5, 4)
 WRONG = {
     "value cannot be converted … without overflow": lambda: HEADS.half().masked_fill(

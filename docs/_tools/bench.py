@@ -1,7 +1,6 @@
 """Run the measured comparisons, store those that pages show, and measure the site itself."""
 
 import cProfile
-import importlib
 import os
 import pstats
 import sys
@@ -11,25 +10,19 @@ from pathlib import Path
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
+from docs._kit.measured import store
 from docs._tools import blocks
-from docs._tools.generate import LANGUAGES
-
-RESULTS = blocks.ROOT / "docs" / "_generated" / "benchmarks"
+from docs._tools.page import DOCS, folders, page_module
 
 
 def measure_chapters() -> None:
-    """Run every chapter's benchmark and store its tables, in both languages from one run."""
-    root = blocks.ROOT / "attn_docs" / "benchmarks"
-    for path in sorted(root.glob("*/[!_]*.py")):
-        place = path.relative_to(root).with_suffix("")
-        module = importlib.import_module(f"attn_docs.benchmarks.{'.'.join(place.parts)}")
-        print(f"\n## {place}\n")
-        for name, make in module.main().items():
-            for language, suffix in LANGUAGES.items():
-                target = RESULTS / place / f"{name}{suffix}.md"
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(make(language) + "\n", encoding="utf-8")
-            print(f"\n{make('en')}")
+    """Run every chapter's benchmark and store what it measured, for `make outputs figures`."""
+    for folder in folders():
+        if (DOCS / folder / "benchmark.py").is_file():
+            print(f"\n## {folder}\n")
+            found = page_module(folder, "benchmark").measure()
+            store(DOCS / folder, found)
+            print((DOCS / folder / "measured.json").read_text(encoding="utf-8"))
 
 
 def measure_site() -> None:

@@ -69,8 +69,8 @@ def count(site: Path | None) -> dict[str, str]:
     elements = [element for page in pages for element in tree(page).iter()]
     figures = {e.get("aria-labelledby") for e in elements if e.get("class") == "figure"}
     return {
-        "site.blocks": str(len(blocks)),
-        "site.outputs": str(sum(len(output_lines(block)) for block in blocks)),
-        "site.figures": str(len(figures)),
-        "site.formulas": str(sum(element.tag == "math" for element in elements)),
+        "blocks": str(len(blocks)),
+        "outputs": str(sum(len(output_lines(block)) for block in blocks)),
+        "figures": str(len(figures)),
+        "formulas": str(sum(element.tag == "math" for element in elements)),
     }

@@ -10,7 +10,6 @@ addresses of this build.
 
 import re
 from itertools import chain, repeat
-from pathlib import Path
 from typing import Any
 
 from markdown import Extension, Markdown
@@ -18,12 +17,12 @@ from markdown.postprocessors import Postprocessor
 from markdown.preprocessors import Preprocessor
 from pygments.token import STANDARD_TYPES, Name, Operator, Punctuation, Whitespace
 
-from docs._tools.page import page_name
+from docs._tools.page import DOCS, page_name, place_of
 from docs._tools.symbols import link
 
 OPENING = re.compile(r'^(?P<indent> *)```python( hl_lines="[^"]+")?$')
 INCLUDE = re.compile(r'^ *--8<-- "(?P<path>[^":]+\.py)(:\w+)?"$')
-MODULE = re.compile(r"^attn_docs/(?!examples/|exhibits/|figures/|tables/|benchmarks/)\w+/\w+\.py$")
+MODULE = re.compile(r"^attn_docs/(?!examples/|exhibits/)\w+/\w+\.py$")
 
 # the first line of a highlighted docstring, four lines or more, and the line that closes it
 DOCSTRING = re.compile(
@@ -35,7 +34,7 @@ RAW_LINK = re.compile(r'(?<=<a href=")[^":]+\.md(#[^"]*)?(?=")')
 BLOCK = re.compile(
     r'(?s)<div class="language-python highlight">.*?<code>(?:<[^>]*>)*(?:# skip: ([^<]*))?.*?</div>'
 )
-VERIFIED = Path(__file__).parents[1] / "_generated" / "verified.txt"
+VERIFIED = DOCS / "reference" / "how-this-site-is-checked" / "verified.txt"
 MARKS = (
     ("✓ runs with torch {} · <code>python -m pytest {}</code>", " and ", "not run: "),
     ("✓ 已在 torch {} 下运行通过 · <code>python -m pytest {}</code>", " 和 ", "未运行："),
@@ -93,6 +92,8 @@ class _Looks(Postprocessor):
         text = re.sub("(?s)(?<!<div>)<table>.*?</table>", r"<div>\g<0></div>", text)
         page = page_name(self.md)
         text = link(page, text)
+        if page.endswith(".md"):
+            place_of(page)  # one that is misplaced stops the build
         label = FOLD_LABELS[page.endswith(".zh.md")]
         button = f'<button class="fold" type="button" aria-expanded="false" aria-label="{label}">'
         text = DOCSTRING.sub(rf'\1{button}</button><span class="docstring">\2</span>\3', text)

@@ -1,11 +1,12 @@
-"""Rewrite what the code generates: `figures` or `outputs` (`#>` lines, tables, numbers, addresses).
+"""Rewrite what is generated: `figures` or `outputs`.
 
-The modules of `attn_docs/figures` and `attn_docs/tables` say what the chapter of the same name
-needs: `FIGURES` and `TABLES` map a name to a function of the language ("en" or "zh"), `numbers()`
-returns the numbers that its prose uses, as text.
+The outputs are exhibits of bugs, `#>` lines, tables, numbers and addresses.
+
+The modules in a page's folder say what the page needs: `FIGURES` and `TABLES` map a name to a
+function of the language ("en" or "zh"), `numbers()` returns the numbers that its sentences use, as
+text. All that they make is written to `made/` beside them.
 """
 
-import importlib
 import json
 import os
 import re
@@ -13,50 +14,40 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
-from docs._tools import blocks
+from docs._tools import blocks, bugs
 from docs._tools.built import addresses, count
-from docs._tools.numbers import NUMBERS
+from docs._tools.page import DOCS, modules
 
-FOLDERS = {
-    "FIGURES": (blocks.ROOT / "docs" / "assets" / "figures", ".svg"),
-    "TABLES": (blocks.ROOT / "docs" / "_generated" / "tables", ".md"),
-}
+ENDINGS = {"FIGURES": ".svg", "TABLES": ".md"}
 ADDRESSES = blocks.ROOT / "tests" / "site" / "addresses.txt"
 LANGUAGES = {"en": "", "zh": ".zh"}
 
 
-def modules() -> Iterator[tuple[str, ModuleType]]:
-    """Yield each module of figures or tables with its place, such as foundations/masks."""
-    for kind in ("figures", "tables"):
-        root = blocks.ROOT / "attn_docs" / kind
-        for path in sorted(root.rglob("[!_]*.py")):
-            place = path.relative_to(root).with_suffix("").as_posix()
-            yield place, importlib.import_module(f"attn_docs.{kind}.{place.replace('/', '.')}")
+def stored(kind: str) -> set[Path]:
+    """Return the files that are there of what FIGURES or TABLES make."""
+    return set(DOCS.glob(f"**/made/*{ENDINGS[kind]}"))
 
 
 def generated(kind: str) -> dict[Path, str]:
     """Return what every function in FIGURES or TABLES makes now, by the file it belongs in."""
-    folder, ending = FOLDERS[kind]
     return {
-        folder / place / f"{name}{suffix}{ending}": make(language).rstrip("\n") + "\n"
-        for place, module in modules()
+        DOCS / folder / "made" / f"{name}{suffix}{ENDINGS[kind]}": make(language).rstrip("\n")
+        + "\n"
+        for folder, module in modules()
         for name, make in getattr(module, kind, {}).items()
         for language, suffix in LANGUAGES.items()
     }
 
 
-def numbers() -> dict[str, str]:
-    """Return every number that prose may name, as its code computes it now."""
-    return {
-        f"{place.rpartition('/')[2]}.{name}": text
-        for place, module in modules()
-        if hasattr(module, "numbers")
-        for name, text in module.numbers().items()
-    }
+def numbers() -> dict[Path, dict[str, str]]:
+    """Return every number that sentences may name, as its code computes it now, by its file."""
+    found: dict[Path, dict[str, str]] = {}
+    for folder, module in modules():
+        if hasattr(module, "numbers"):
+            found.setdefault(DOCS / folder / "made" / "numbers.json", {}).update(module.numbers())
+    return found
 
 
 def rewrite_outputs() -> None:
@@ -89,18 +80,21 @@ def run(source: str, path: Path) -> str:
 def write(kind: str) -> None:
     """Write the figures or tables and delete what no code makes any more."""
     files = generated(kind)
-    for old in FOLDERS[kind][0].rglob("*.*"):
-        if old not in files:
-            old.unlink()
+    for old in stored(kind) - set(files):
+        old.unlink()
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
 
-def write_numbers(extra: dict[str, str]) -> None:
-    """Write the data file that the site build reads."""
-    text = json.dumps({**numbers(), **extra}, indent=2, sort_keys=True) + "\n"
-    NUMBERS.write_text(text, encoding="utf-8")
+def write_numbers(site: Path | None) -> None:
+    """Write the numbers that the build reads; the home page shows the counts of a built site."""
+    files = numbers()
+    home = files.setdefault(DOCS / "made" / "numbers.json", {})
+    home.update(count(site))
+    for path, named in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(named, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -110,14 +104,14 @@ def main() -> None:
     if sys.argv[1:] == ["figures"]:
         write("FIGURES")
     elif sys.argv[1:] == ["outputs"]:
+        bugs.write_exhibits()
         rewrite_outputs()
         write("TABLES")
-        # the home page shows the counts of a built site, and a site needs numbers to be built
-        write_numbers(count(None))
+        write_numbers(None)  # a site needs numbers to be built
         with tempfile.TemporaryDirectory() as site:
             command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", site]
             subprocess.run(command, check=True, cwd=blocks.ROOT)  # noqa: S603
-            write_numbers(count(Path(site)))
+            write_numbers(Path(site))
             # only a person takes an address off the list
             listed = {*ADDRESSES.read_text(encoding="utf-8").split(), *addresses(Path(site))}
             ADDRESSES.write_text("\n".join(sorted(listed)) + "\n", encoding="utf-8")

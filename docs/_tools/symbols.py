@@ -1,19 +1,20 @@
-"""The one table of symbols, `symbols/*.toml`: it links a chapter's formulas with its lines of code.
+"""The table of symbols: it links a chapter's formulas with its lines of code.
 
-notation.toml holds what means the same on every page. The file of each part adds what is a
-chapter's own, and the line of code that computes, or takes in, each symbol of its formulas.
+`symbols.toml` of the Notation page holds what means the same on every page. That of a chapter adds
+what is the chapter's own, and the line of code that computes, or takes in, each symbol of its
+formulas.
 """
 
 import re
 import tomllib
 from functools import cache
 from html import escape, unescape
-from pathlib import Path
 from typing import Any
 
 from docs._tools.formulas import CONVERTER
+from docs._tools.page import DOCS, folders, place_of
 
-FOLDER = Path(__file__).parent / "symbols"
+NOTATION = "reference/notation"
 SECTION = re.compile(r'<h2 id="the-formula".*?(?=<h2 |$)', re.S)
 FORMULAS = re.compile(r'(?:<div class="formula".*?</div>\s*)+', re.S)
 BLOCK = re.compile(r'(<span class="filename">([^<]+)<.*?<code>)(.*?)(?=</code>)', re.S)
@@ -23,12 +24,17 @@ LEADS = {"en": "In the code:", "zh": "在代码中："}
 Lines = dict[tuple[str, str], list[str]]  # file and text of a line -> the symbols it computes
 
 
+def load(folder: str) -> dict[str, Any]:
+    """Return the table of a page; empty where it has none."""
+    path = DOCS / folder / "symbols.toml"
+    return tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
+
+
 @cache
 def pages() -> dict[str, Any]:
-    """Return each chapter's `symbols` and its `unlinked` words, by the chapter's address."""
-    tables = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in FOLDER.glob("*.toml")}
-    common = {key: of for group in tables.pop("notation").values() for key, of in group.items()}
-    found = {f"{part}/{name}": page for part in tables for name, page in tables[part].items()}
+    """Return each chapter's `symbols` and its `unlinked` words, by the chapter's folder."""
+    common = {key: of for group in load(NOTATION).values() for key, of in group.items()}
+    found = {f: page for f in folders() if f != NOTATION and (page := load(f))}
     for page in found.values():
         for key, own in page["symbols"].items():
             symbol = {"tex": key, "file": page["file"], **common.get(key, {}), **own}
@@ -39,10 +45,12 @@ def pages() -> dict[str, Any]:
 
 def link(page: str, html: str) -> str:
     """Return a page in which the symbols of its formulas and the lines of its code are linked."""
-    symbols = pages().get(re.sub(r"(\.zh)?\.md$", "", page), {}).get("symbols", {})
-    if not symbols or 'id="the-formula"' not in html:  # headings also come alone
+    if 'id="the-formula"' not in html:  # headings also come alone
         return html
-    language = "zh" if page.endswith(".zh.md") else "en"
+    place = place_of(page)
+    symbols, language = pages().get(place.folder, {}).get("symbols", {}), place.language
+    if not symbols:
+        return html
     spelled = {_pattern(tex): (key, tex) for key in symbols for tex in symbols[key]["tex"]}
     patterns = sorted(spelled, key=len, reverse=True)  # W_Q before W
     lines: Lines = {}

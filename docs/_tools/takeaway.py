@@ -24,12 +24,12 @@ from html_to_markdown import ConversionOptions, convert
 from jinja2 import Environment
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.plugins import event_priority
-from mkdocs.structure.files import Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 from mkdocs.utils import write_file
 
 from docs._tools.blocks import ROOT
+from docs._tools.page import DOCS, place_of
 
 BLOCK = re.compile(r'(<div class="(language-\w+) [^>]*>.*?<pre)[^>]*>(.*?)</pre>', re.S)
 MATH = re.compile(r"<math([^>]*)>.*?<annotation[^>]*>(.*?)</annotation></semantics></math>", re.S)
@@ -144,21 +144,27 @@ def on_nav(nav: Navigation, **_: object) -> None:
 
 
 @event_priority(-150)  # once all links are resolved
-def on_env(env: Environment, config: MkDocsConfig, files: Files) -> None:
+def on_env(env: Environment, config: MkDocsConfig, **_: object) -> None:
     """Write what is taken along, and lead to it from the pages."""
     pages, package, figures, drawn = state["nav"].pages, wheel(config.site_dir), {}, {}
     root = dirname(pages[0].file.dest_uri)
-    for file in files:
-        if file.src_uri.startswith("assets/figures/"):
-            file.content_string = drawn[file.dest_uri] = coloured(file.content_string)
-            figures[SVG.findall(file.content_string)[0]] = file.dest_uri
+    ending = ".zh.svg" if root else ".svg"
+    for file in sorted(DOCS.glob(f"**/made/*{ending}")):
+        if file.name.endswith(".zh.svg") == bool(root):
+            folder = file.parents[1].relative_to(DOCS).as_posix().strip(".").replace("-", "_")
+            name = file.name.removesuffix(ending) + ".svg"
+            address = join(root, "assets/figures", folder or "index", name)
+            drawn[address] = coloured(file.read_text(encoding="utf-8"))
+            figures[SVG.findall(drawn[address])[0]] = address
+            write_file(drawn[address].encode(), join(config.site_dir, address))
 
     def place(path: str, folder: str = root) -> str:
         return urljoin(config.site_url, path) if config.site_url else relpath(path, folder or ".")
 
     def take(page: Page) -> str:
         source, twin = page.file.src_uri, page.file.dest_uri.removesuffix("html") + "md"
-        folder, name = dirname(twin), basename(source).split(".")[0]
+        folder, of = dirname(twin), place_of(source)
+        name = of.name
         text = markdown(str(page.content), folder, figures)
 
         def to_twin(link: str) -> str:
@@ -169,7 +175,7 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> None:
                 return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
             return urljoin(f"{config.site_url}{page.url}", link) if config.site_url else link
 
-        chapter = "/" in source and not source.startswith("reference/")
+        chapter = of.is_chapter
         if chapter:
             book = notebook(relinked(text, to_page), place(package, folder))
             write_file(book, join(config.site_dir, folder, f"{name}.ipynb"))

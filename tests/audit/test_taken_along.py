@@ -33,7 +33,7 @@ def test_the_offline_copy_opens_from_the_file_system(browser, tmp_path):
         tab.on("requestfailed", lambda r: r.failure != LEFT and complaints.append(r.url))
         tab.on("request", lambda r: r.url.startswith("http") and complaints.append(r.url))
         tab.on("console", lambda message: complaints.append(message.text))
-        for page, word in (("index.html", "softmax"), ("zh/foundations/masks.html", "掩码")):
+        for page, word in (("index.html", "softmax"), ("zh/foundations/masks/index.html", "掩码")):
             tab.goto((tmp_path / page).as_uri())
             tab.locator(".md-search__input").press_sequentially(word)
             tab.locator(".md-search-result__list a").first.click(timeout=30_000)

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from attn_docs import AdditiveAttention
-from attn_docs.tables.foundations import additive as tables
+from docs._tools.page import page_module
 from tests.foundations.test_exhibits import EXHIBITS
+
+tables = page_module("foundations/additive", "tables")
 
 B, N, M, Q, K, H, E = 2, 3, 5, 4, 6, 7, 8
 

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from attn_docs import AdditiveAttention
-from attn_docs.figures.foundations.additive import EXAMPLE, FIGURES, STEPS
+from docs._tools.page import page_module
+
+figures = page_module("foundations/additive", "figures")
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
@@ -20,14 +22,14 @@ def parse(svg: str) -> ET.Element:
 
 @languages
 def test_only_the_score_is_lit(language):
-    root = parse(FIGURES["stage-line"](language))
+    root = parse(figures.FIGURES["stage-line"](language))
     lit = [g.attrib["data-stage"] for g in root.iter("g") if g.get("data-lit") == "true"]
     assert lit == ["score"]
 
 
 @languages
 def test_shapes_on_the_arrows_are_those_of_the_computation(language):
-    n, m, q, k, h, e = (EXAMPLE[letter] for letter in "nmqkhe")
+    n, m, q, k, h, e = (figures.EXAMPLE[letter] for letter in "nmqkhe")
     attend = AdditiveAttention(q, k, h)
     query, key, value = torch.randn(1, n, q), torch.randn(1, m, k), torch.randn(1, m, e)
     asked, offered = attend.q_proj(query), attend.k_proj(key)
@@ -35,9 +37,9 @@ def test_shapes_on_the_arrows_are_those_of_the_computation(language):
     output, weights = attend(query, key, value, need_weights=True)
     scores = attend.score(query, key)
     steps = (query, key, value, asked, offered, sums, sums.tanh(), scores, weights, output)
-    root = parse(FIGURES["block-diagram"](language))
+    root = parse(figures.FIGURES["block-diagram"](language))
     drawn = [g.attrib["data-shape"] for g in root.iter("g") if g.get("data-shape")]
-    assert [tuple(EXAMPLE[letter] for letter in shape) for shape in drawn] == [
+    assert [tuple(figures.EXAMPLE[letter] for letter in shape) for shape in drawn] == [
         tuple(step.shape[1:]) for step in steps
     ]
     texts = [text.text for text in root.iter("text")]
@@ -49,15 +51,15 @@ def test_shapes_on_the_arrows_are_those_of_the_computation(language):
     for group in root.iter("g"):
         if shape := group.get("data-shape"):
             layers = group.findall("path")
-            assert len(layers) == (EXAMPLE[shape[2]] if len(shape) == 3 else 1)
+            assert len(layers) == (figures.EXAMPLE[shape[2]] if len(shape) == 3 else 1)
             lines = layers[-1].attrib["d"].count("M") - 1
-            assert lines == EXAMPLE[shape[0]] + EXAMPLE[shape[1]] - 2
+            assert lines == figures.EXAMPLE[shape[0]] + figures.EXAMPLE[shape[1]] - 2
 
 
 @languages
 def test_cells_hold_the_scores_by_row_and_column_and_their_colour(language):
-    root = parse(FIGURES["score-maps"](language))
-    steps = torch.tensor(STEPS).double()
+    root = parse(figures.FIGURES["score-maps"](language))
+    steps = torch.tensor(figures.STEPS).double()
     wanted = {"additive": torch.tanh(steps[:, None] + steps), "dot": steps[:, None] * steps}
     for name, matrix in wanted.items():
         (group,) = (g for g in root.iter("g") if g.get("data-score") == name)
@@ -84,4 +86,4 @@ def test_cells_hold_the_scores_by_row_and_column_and_their_colour(language):
             (key,) = (
                 t for t, tx, ty in texts if x < tx < x + width and rows[0] - 26 < ty < rows[0]
             )
-            assert (int(query), int(key)) == (STEPS[row], STEPS[column])
+            assert (int(query), int(key)) == (figures.STEPS[row], figures.STEPS[column])

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from attn_docs import BilinearAttention, DotProductAttention
-from attn_docs.tables.foundations import bilinear as tables
+from docs._tools.page import page_module
 from tests.foundations.test_exhibits import EXHIBITS
+
+tables = page_module("foundations/bilinear", "tables")
 
 B, N, M, Q, K, E = 2, 3, 5, 4, 6, 7
 

@@ -6,14 +6,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from attn_docs.figures.foundations.bilinear import (
-    DIVISORS,
-    FIGURES,
-    SIZES,
-    STARTS,
-    measure_variance,
-    numbers,
-)
+from docs._tools.page import page_module
+
+figures = page_module("foundations/bilinear", "figures")
+
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
@@ -27,7 +23,7 @@ def parse(svg: str) -> ET.Element:
 
 @languages
 def test_only_the_score_is_lit(language):
-    root = parse(FIGURES["stage-line"](language))
+    root = parse(figures.FIGURES["stage-line"](language))
     lit = [g.attrib["data-stage"] for g in root.iter("g") if g.get("data-lit") == "true"]
     assert lit == ["score"]
 
@@ -39,15 +35,15 @@ def predicted(start: str, divisor: str, d: int) -> float:
     return pairs * entry / (pairs**0.5 if divisor == "fourth" else pairs)
 
 
-@pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("divisor", DIVISORS)
+@pytest.mark.parametrize("start", figures.STARTS)
+@pytest.mark.parametrize("divisor", figures.DIVISORS)
 def test_measured_variance_is_the_derived_one(start, divisor):
-    for d, measured in zip(SIZES, measure_variance(start, divisor), strict=True):
+    for d, measured in zip(figures.SIZES, figures.measure_variance(start, divisor), strict=True):
         assert measured == pytest.approx(predicted(start, divisor, d), rel=0.25 if d < 8 else 0.08)
 
 
 def test_numbers_are_the_last_measurements():
-    for name, text in numbers().items():
+    for name, text in figures.numbers().items():
         start, divisor, d = name.split("_")
         assert float(text) == pytest.approx(predicted(start, divisor, int(d)), rel=0.06)
 
@@ -71,10 +67,10 @@ def axis(root: ET.Element, labels: set[str], coordinate: str, other: tuple[float
 
 @languages
 def test_chart_plots_the_measurements_against_its_ticks(language):
-    root = parse(FIGURES["variance"](language))
-    for index, start in enumerate(STARTS):
+    root = parse(figures.FIGURES["variance"](language))
+    for index, start in enumerate(figures.STARTS):
         top, bottom = 26 + 166 * index, 138 + 166 * index
-        to_x = axis(root, {str(d) for d in SIZES}, "x", (bottom, bottom + 18))
+        to_x = axis(root, {str(d) for d in figures.SIZES}, "x", (bottom, bottom + 18))
         levels = [t for t in root.iter("text") if t.get("text-anchor") == "end"]
         inside = ET.Element("svg")
         inside.extend(
@@ -83,12 +79,12 @@ def test_chart_plots_the_measurements_against_its_ticks(language):
             if float(t.attrib["x"]) < 34 and top < float(t.attrib["y"]) < bottom + 5
         )
         to_y = axis(inside, {"0.01", "0.1", "1", "10", "100"}, "y", (0, 34))
-        for divisor in DIVISORS:
+        for divisor in figures.DIVISORS:
             (group,) = (g for g in root.iter("g") if g.get("data-part") == f"{start}-{divisor}")
             values = [float(v) for v in re.findall(r"-?[\d.]+", group.find("path").attrib["d"])]
             points = list(zip(values[::2], values[1::2], strict=True))
-            measured = measure_variance(start, divisor)
-            for (x, y), d, variance in zip(points, SIZES, measured, strict=True):
+            measured = figures.measure_variance(start, divisor)
+            for (x, y), d, variance in zip(points, figures.SIZES, measured, strict=True):
                 assert top <= y <= bottom
                 assert to_x(x) == pytest.approx(d, rel=0.02)
                 # a label's baseline stands a third of its size below its tick

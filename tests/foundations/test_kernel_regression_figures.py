@@ -8,9 +8,11 @@ import pytest
 import torch
 
 from attn_docs import nadaraya_watson
-from attn_docs.figures._draw import SHADE
-from attn_docs.figures.foundations import kernel_regression as figures
-from attn_docs.tables.foundations import kernel_regression as tables
+from docs._kit.draw import SHADE
+from docs._tools.page import page_module
+
+figures = page_module("foundations/kernel-regression", "figures")
+tables = page_module("foundations/kernel-regression", "tables")
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 

@@ -5,7 +5,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from attn_docs.figures.foundations.masks import FIGURES
+from docs._tools.page import page_module
+
+figures = page_module("foundations/masks", "figures")
+
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 offsets = pytest.mark.parametrize("offset", [0, 2])
@@ -13,7 +16,7 @@ offsets = pytest.mark.parametrize("offset", [0, 2])
 
 def panel(language: str, offset: int) -> ET.Element:
     """Return the part of the figure whose caption names the offset."""
-    root = ET.fromstring(FIGURES["causal-mask"](language))  # noqa: S314 - our own
+    root = ET.fromstring(figures.FIGURES["causal-mask"](language))  # noqa: S314 - our own
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
     (found,) = (
@@ -91,7 +94,7 @@ def test_rows_are_numbered_queries_and_columns_numbered_keys(language, offset):
 
 @languages
 def test_description_counts_the_keys_that_each_query_sees(language):
-    root = ET.fromstring(FIGURES["causal-mask"](language))  # noqa: S314 - our own
+    root = ET.fromstring(figures.FIGURES["causal-mask"](language))  # noqa: S314 - our own
     desc = root.find("{http://www.w3.org/2000/svg}desc").text.replace("、", ", ")
     for offset in (0, 2):
         seen = [sum(may for (i, _), may in allowed(offset).items() if i == row) for row in range(4)]
@@ -100,7 +103,7 @@ def test_description_counts_the_keys_that_each_query_sees(language):
 
 @languages
 def test_legend_shows_a_filled_and_a_crossed_cell(language):
-    root = ET.fromstring(FIGURES["causal-mask"](language))  # noqa: S314 - our own
+    root = ET.fromstring(figures.FIGURES["causal-mask"](language))  # noqa: S314 - our own
     svg = "{http://www.w3.org/2000/svg}"
     legend = [
         float(group.find(f"{svg}rect").attrib["fill-opacity"])
@@ -162,7 +165,7 @@ panels = pytest.mark.parametrize(
 
 def panel_of(figure: str, language: str, which: str) -> ET.Element:
     """Return the part of a figure of four masks that shows the named one."""
-    root = ET.fromstring(FIGURES[figure](language))  # noqa: S314 - our own
+    root = ET.fromstring(figures.FIGURES[figure](language))  # noqa: S314 - our own
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
     (found,) = (g for g in root.findall("g") if g.get("data-mask") == which)
@@ -214,7 +217,7 @@ def test_each_mask_names_itself_and_its_axes(language, figure, which):
 @languages
 @pytest.mark.parametrize("figure", sorted(WANTED))
 def test_descriptions_count_the_keys_that_each_query_sees(language, figure):
-    root = ET.fromstring(FIGURES[figure](language))  # noqa: S314 - our own
+    root = ET.fromstring(figures.FIGURES[figure](language))  # noqa: S314 - our own
     desc = root.find("{http://www.w3.org/2000/svg}desc").text.replace("、", ", ")
     for rows in WANTED[figure].values():
         assert ", ".join(str(row.count("1")) for row in rows) in desc
@@ -222,6 +225,6 @@ def test_descriptions_count_the_keys_that_each_query_sees(language, figure):
 
 @languages
 def test_only_the_mask_stage_is_lit(language):
-    root = ET.fromstring(FIGURES["stage-line"](language))  # noqa: S314 - our own
+    root = ET.fromstring(figures.FIGURES["stage-line"](language))  # noqa: S314 - our own
     lit = {e.get("data-stage") for e in root.iter() if e.get("data-lit") == "true"}
     assert lit == {"mask"}

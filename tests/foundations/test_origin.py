@@ -14,9 +14,11 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_docs import AdditiveAttention, encode_step_by_step
-from attn_docs.benchmarks.foundations import origin as bench
-from attn_docs.tables.foundations import origin as tables
 from docs._tools.blocks import ROOT
+from docs._tools.page import page_module
+
+bench = page_module("foundations/origin", "benchmark")
+tables = page_module("foundations/origin", "tables")
 
 proof = settings(derandomize=True, deadline=None, max_examples=40)
 EXHIBITS = ROOT / "attn_docs" / "exhibits" / "foundations"

@@ -8,8 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from attn_docs.figures.foundations.origin import FIGURES, LENGTHS, WORDS, edges, measure_gradients
-from attn_docs.tables.foundations.origin import longest_path, sequential_steps
+from docs._tools.page import page_module
+
+figures = page_module("foundations/origin", "figures")
+tables = page_module("foundations/origin", "tables")
+
 
 SVG = "{http://www.w3.org/2000/svg}"
 LAYERS = ("recurrent", "self-attention")
@@ -17,7 +20,7 @@ languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 def parse(name: str, language: str) -> ET.Element:
-    return ET.fromstring(FIGURES[name](language))  # noqa: S314 - our own
+    return ET.fromstring(figures.FIGURES[name](language))  # noqa: S314 - our own
 
 
 def drawn(root: ET.Element, layer: str) -> list[ET.Element]:
@@ -54,7 +57,10 @@ def count(graph: list[tuple]) -> tuple[int, int]:
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("n", [1, 2, 4, 7])
 def test_steps_and_paths_in_the_table_are_those_of_the_graph(layer: str, n: int) -> None:
-    assert count(edges(layer, n)) == (sequential_steps(layer, n), longest_path(layer, n))
+    assert count(figures.edges(layer, n)) == (
+        tables.sequential_steps(layer, n),
+        tables.longest_path(layer, n),
+    )
 
 
 @languages
@@ -67,22 +73,25 @@ def test_arrows_are_the_graph_and_reach_what_gradients_reach(layer: str, languag
         )
         for line in lines
     ]
-    assert sorted(graph) == sorted(edges(layer))
-    assert count(graph) == (sequential_steps(layer, WORDS), longest_path(layer, WORDS))
+    assert sorted(graph) == sorted(figures.edges(layer))
+    assert count(graph) == (
+        tables.sequential_steps(layer, figures.WORDS),
+        tables.longest_path(layer, figures.WORDS),
+    )
 
     torch.manual_seed(0)
-    words = torch.randn(1, WORDS, 3, requires_grad=True)
+    words = torch.randn(1, figures.WORDS, 3, requires_grad=True)
     if layer == "recurrent":
         output = nn.GRU(3, 3, batch_first=True)(words)[0]
     else:
         output = F.scaled_dot_product_attention(words, words, words)
-    reach = {("x", j): {("x", j)} for j in range(WORDS)}
+    reach = {("x", j): {("x", j)} for j in range(figures.WORDS)}
     for nodes in reach.values():
-        for _ in range(WORDS):
+        for _ in range(figures.WORDS):
             nodes |= {end for start, end in graph if start in nodes}
-    for i in range(WORDS):
+    for i in range(figures.WORDS):
         (gradient,) = torch.autograd.grad(output[:, i].sum(), words, retain_graph=True)
-        for j in range(WORDS):
+        for j in range(figures.WORDS):
             assert (gradient[0, j].norm() > 0).item() == (("h", i) in reach["x", j])
 
 
@@ -92,12 +101,12 @@ def test_highlighted_arrows_lead_from_the_first_word_to_the_last_output(
     layer: str, language: str
 ) -> None:
     lit = [e for e in drawn(parse("dependencies", language), layer) if e.get("data-lit") == "true"]
-    assert len(lit) == longest_path(layer, WORDS)
+    assert len(lit) == tables.longest_path(layer, figures.WORDS)
     place = "x0"
     for line in sorted(lit, key=lambda e: (e.attrib["data-from"] != "x0", e.attrib["data-from"])):
         assert line.attrib["data-from"] == place
         place = line.attrib["data-to"]
-    assert place == f"h{WORDS - 1}"
+    assert place == f"h{figures.WORDS - 1}"
 
 
 @languages
@@ -122,22 +131,22 @@ def test_the_chart_draws_the_measured_gradients(language: str) -> None:
         (group,) = [g for g in root.iter(f"{SVG}g") if g.get("data-part") == series]
         line = next(group.iter(f"{SVG}path")).attrib["d"]
         heights = [float(y) for y in re.findall(r"[ML] \S+ (\S+)", line)]
-        measured = torch.tensor(measure_gradients(series)).double().log10()
-        assert len(heights) == len(LENGTHS)
+        measured = torch.tensor(figures.measure_gradients(series)).double().log10()
+        assert len(heights) == len(figures.LENGTHS)
         drawn_falls = [(y - heights[0]) / unit for y in heights]
         assert drawn_falls == pytest.approx((measured[0] - measured).tolist(), abs=0.01)
 
 
 def test_the_gradients_fall_as_the_page_says() -> None:
-    gru, asking, indifferent = map(measure_gradients, ("gru", "asking", "indifferent"))
-    assert gru[LENGTHS.index(32)] < 1e-5 * gru[0]
+    gru, asking, indifferent = map(figures.measure_gradients, ("gru", "asking", "indifferent"))
+    assert gru[figures.LENGTHS.index(32)] < 1e-5 * gru[0]
     assert min(asking) > 0.95 * max(asking)
-    products = [n * value for n, value in zip(LENGTHS, indifferent, strict=True)]
-    assert products == pytest.approx([products[0]] * len(LENGTHS))
+    products = [n * value for n, value in zip(figures.LENGTHS, indifferent, strict=True)]
+    assert products == pytest.approx([products[0]] * len(figures.LENGTHS))
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_other_random_texts_say_the_same(seed: int) -> None:
-    gru, asking = (measure_gradients(series, seed=seed) for series in ("gru", "asking"))
-    assert gru[LENGTHS.index(32)] < 1e-5 * gru[0]
+    gru, asking = (figures.measure_gradients(series, seed=seed) for series in ("gru", "asking"))
+    assert gru[figures.LENGTHS.index(32)] < 1e-5 * gru[0]
     assert min(asking) > 0.95 * max(asking)

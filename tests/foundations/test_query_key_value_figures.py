@@ -6,7 +6,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from attn_docs import attention_by_hand
-from attn_docs.figures.foundations.query_key_value import FIGURES
+from docs._tools.page import page_module
+
+figures = page_module("foundations/query-key-value", "figures")
 
 WORDS = ["the", "cat", "sleeps"]
 QUERY = [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
@@ -69,7 +71,7 @@ def grid(root: ET.Element) -> SimpleNamespace:
 
 @languages
 def test_map_prints_each_weight_in_its_querys_row_and_its_keys_column(language):
-    root = parse(FIGURES["attention-map"](language))
+    root = parse(figures.FIGURES["attention-map"](language))
     seen = grid(root)
     weights = attention_by_hand(QUERY, ONE_HOT, ONE_HOT)[1]
     for row in range(3):
@@ -87,7 +89,7 @@ def test_map_prints_each_weight_in_its_querys_row_and_its_keys_column(language):
 
 @languages
 def test_shade_of_each_cell_is_in_proportion_to_its_weight(language):
-    seen = grid(parse(FIGURES["attention-map"](language)))
+    seen = grid(parse(figures.FIGURES["attention-map"](language)))
     weights = attention_by_hand(QUERY, ONE_HOT, ONE_HOT)[1]
     largest = max(map(max, weights))
     for line, row in zip(seen.cells, weights, strict=True):
@@ -98,7 +100,7 @@ def test_shade_of_each_cell_is_in_proportion_to_its_weight(language):
 
 @languages
 def test_rows_are_queries_and_columns_are_keys(language):
-    root = parse(FIGURES["attention-map"](language))
+    root = parse(figures.FIGURES["attention-map"](language))
     seen = grid(root)
     query, key, total = {"en": ("query", "key", "sum"), "zh": ("查询", "键", "和")}[language]
     right = seen.left + 3 * seen.width
@@ -124,7 +126,7 @@ def test_rows_are_queries_and_columns_are_keys(language):
 
 @languages
 def test_description_says_every_weight(language):
-    desc = parse(FIGURES["attention-map"](language)).findtext("desc")
+    desc = parse(figures.FIGURES["attention-map"](language)).findtext("desc")
     for word, row in zip(WORDS, PRINTED, strict=True):
         start = {"en": f"Query {word}: ", "zh": f"查询 {word}："}[language]
         sentence = desc.partition(start)[2].replace("。", ". ").partition(". ")[0]
@@ -151,7 +153,7 @@ def bars(root: ET.Element) -> SimpleNamespace:
 
 @languages
 def test_outlines_are_the_values_and_fills_their_weighted_shares(language):
-    seen = bars(parse(FIGURES["weighted-mean"](language)))
+    seen = bars(parse(figures.FIGURES["weighted-mean"](language)))
     unit = max(bar.height for bar in seen.outlines)  # the largest component is 1
     floor = seen.outlines[0].y + seen.outlines[0].height
     outlines = iter(seen.outlines)
@@ -171,7 +173,7 @@ def test_outlines_are_the_values_and_fills_their_weighted_shares(language):
 
 @languages
 def test_stacks_add_the_same_fills_up_to_the_output(language):
-    root = parse(FIGURES["weighted-mean"](language))
+    root = parse(figures.FIGURES["weighted-mean"](language))
     seen = bars(root)
     unit = max(bar.height for bar in seen.outlines)
     for component in range(3):
@@ -195,7 +197,7 @@ def test_stacks_add_the_same_fills_up_to_the_output(language):
 
 @languages
 def test_values_and_weights_stand_at_their_bars(language):
-    root = parse(FIGURES["weighted-mean"](language))
+    root = parse(figures.FIGURES["weighted-mean"](language))
     seen = bars(root)
     name, weight = {"en": ("value", "weight"), "zh": ("值", "权重")}[language]
     for source, value in enumerate(VALUES):
@@ -216,6 +218,6 @@ def test_values_and_weights_stand_at_their_bars(language):
 
 @languages
 def test_description_of_the_mean_says_its_numbers(language):
-    desc = parse(FIGURES["weighted-mean"](language)).findtext("desc")
+    desc = parse(figures.FIGURES["weighted-mean"](language)).findtext("desc")
     for said in ("[1, 0, 0.5]", "[0, 1, 0.3]", "[0.5, 0.5, 0.8]", "[0.15, 0.85, 0.37]"):
         assert said in desc

@@ -10,14 +10,11 @@ import pytest
 import torch
 
 from attn_docs import attention_weights, scaled_dot_product_attention
-from attn_docs.figures._draw import stage_line
-from attn_docs.figures.foundations import query_key_value
-from attn_docs.figures.foundations.scaled_dot_product import (
-    FIGURES,
-    SIZES,
-    measure_scale,
-    numbers,
-)
+from docs._kit.draw import stage_line
+from docs._tools.page import page_module
+
+query_key_value = page_module("foundations/query-key-value", "figures")
+figures = page_module("foundations/scaled-dot-product", "figures")
 
 LINE = {
     "en": [
@@ -70,10 +67,10 @@ def stages(root: ET.Element) -> list[SimpleNamespace]:
 
 @languages
 @pytest.mark.parametrize(
-    ("figures", "lit"), [(FIGURES, [3, 4, 5, 6]), (query_key_value.FIGURES, [3, 5, 6])]
+    ("drawn", "lit"), [(figures.FIGURES, [3, 4, 5, 6]), (query_key_value.FIGURES, [3, 5, 6])]
 )
-def test_line_has_its_stages_in_order_and_the_chapters_own_lit(figures, lit, language):
-    root = parse(figures["stage-line"](language))
+def test_line_has_its_stages_in_order_and_the_chapters_own_lit(drawn, lit, language):
+    root = parse(drawn["stage-line"](language))
     found = stages(root)
     assert [stage.name for stage in found] == LINE[language]
     assert [index for index, stage in enumerate(found) if stage.lit] == lit
@@ -83,7 +80,7 @@ def test_line_has_its_stages_in_order_and_the_chapters_own_lit(figures, lit, lan
 
 @languages
 def test_arrows_lead_from_each_stage_to_the_next(language):
-    root = parse(FIGURES["stage-line"](language))
+    root = parse(figures.FIGURES["stage-line"](language))
     lines = [points(p.attrib["d"]) for p in root.findall("path") if p.get("fill") == "none"]
     tips = [points(p.attrib["d"])[0] for p in root.findall("path") if p.get("fill") != "none"]
     for (stage, following), line, tip in zip(
@@ -129,7 +126,7 @@ def test_shapes_on_the_arrows_are_those_of_the_computation(language):
     query, key, value = torch.randn(n, d), torch.randn(m, d), torch.randn(m, e)
     scores, weights = query @ key.mT, attention_weights(query, key)
     output = scaled_dot_product_attention(query, key, value)
-    root = parse(FIGURES["block-diagram"](language))
+    root = parse(figures.FIGURES["block-diagram"](language))
     assert [shape for _, shape in shapes(root)] == [
         tuple(t.shape) for t in (query, key, value, scores, scores / 2, scores, weights, output)
     ]
@@ -140,7 +137,7 @@ def test_shapes_on_the_arrows_are_those_of_the_computation(language):
 
 
 def test_operations_come_in_the_order_of_the_formula():
-    root = parse(FIGURES["block-diagram"]("en"))
+    root = parse(figures.FIGURES["block-diagram"]("en"))
     bold = [text for text in root.iter("text") if text.get("font-weight") == "bold"]
     bold.sort(key=lambda text: (float(text.attrib["y"]), float(text.attrib["x"])))
     operations = ["QKᵀ", "÷ √d", "+ M", "softmax over keys", "weights × V"]
@@ -156,14 +153,14 @@ def near(actual: float, expected: float, share: float) -> bool:
 
 def test_without_the_scale_logits_grow_as_the_root_of_d_and_with_it_they_do_not():
     for without, scaled in zip(
-        measure_scale(scaled=False), measure_scale(scaled=True), strict=True
+        figures.measure_scale(scaled=False), figures.measure_scale(scaled=True), strict=True
     ):
         assert near(without.logit_std, math.sqrt(without.head_dim), 0.03)
         assert near(scaled.logit_std, 1, 0.03)
 
 
 def test_without_the_scale_entropy_and_gradient_vanish_and_with_it_they_do_not():
-    without, scaled = measure_scale(scaled=False), measure_scale(scaled=True)
+    without, scaled = figures.measure_scale(scaled=False), figures.measure_scale(scaled=True)
     assert without[0][1:] == scaled[0][1:]  # d = 1: the scale is 1
     entropies = [measurement.entropy for measurement in without]
     assert entropies == sorted(entropies, reverse=True)
@@ -187,7 +184,7 @@ def test_measurement_agrees_with_the_softmax_jacobian_on_other_samples(head_dim,
     weights = powers / powers.sum(-1, keepdim=True)
     gradients = weights * (value - (weights * value).sum(-1, keepdim=True))
     lengths = gradients.square().sum(-1).sqrt()
-    (measured,) = measure_scale(scaled=scaled, sizes=(head_dim,))
+    (measured,) = figures.measure_scale(scaled=scaled, sizes=(head_dim,))
     entropy = -(weights * weights.clamp_min(1e-300).log()).sum(-1).mean()
     assert near(measured.logit_std, logits.std().item(), 0.05)
     assert near(measured.entropy, entropy.item(), 0.1)
@@ -197,12 +194,14 @@ def test_measurement_agrees_with_the_softmax_jacobian_on_other_samples(head_dim,
 
 
 def test_numbers_are_the_measurements_with_at_most_four_digits():
-    found = numbers()
+    found = figures.numbers()
     assert float(found.pop("entropy_max")) == pytest.approx(math.log(64), rel=5e-3)
-    assert len(found) == 8 * len(SIZES)
+    assert len(found) == 8 * len(figures.SIZES)
     for name, text in found.items():
         field, setting, head_dim = re.fullmatch(r"(\w+)_((?:un)?scaled)_(\d+)", name).groups()
-        measured = measure_scale(scaled=setting == "scaled")[SIZES.index(int(head_dim))]
+        measured = figures.measure_scale(scaled=setting == "scaled")[
+            figures.SIZES.index(int(head_dim))
+        ]
         assert measured.head_dim == int(head_dim)
         assert float(text) == pytest.approx(getattr(measured, field), rel=5e-2)
         assert len(re.sub(r"^[0.]+|\.", "", text)) <= 4
@@ -288,10 +287,10 @@ def series(root: ET.Element, part: str) -> list[tuple[float, float]]:
 
 @languages
 def test_chart_plots_the_measurements_in_the_panel_that_names_them(language):
-    root = parse(FIGURES["sqrt-d"](language))
+    root = parse(figures.FIGURES["sqrt-d"](language))
     for name, panel in charts(root, language).items():
         for setting in ("unscaled", "scaled"):
-            measured = measure_scale(scaled=setting == "scaled")
+            measured = figures.measure_scale(scaled=setting == "scaled")
             plotted = series(root, f"{name}-{setting}")
             assert len(plotted) == len(measured)
             for (x, y), measurement in zip(plotted, measured, strict=True):
@@ -305,7 +304,7 @@ def test_chart_plots_the_measurements_in_the_panel_that_names_them(language):
 
 @languages
 def test_level_of_equal_weights_is_ln_64(language):
-    root = parse(FIGURES["sqrt-d"](language))
+    root = parse(figures.FIGURES["sqrt-d"](language))
     panel = charts(root, language)["entropy"]
     for _, y in series(root, "entropy-max"):
         assert panel.y(y) == pytest.approx(math.log(64), abs=2e-3)
@@ -313,7 +312,7 @@ def test_level_of_equal_weights_is_ln_64(language):
 
 @languages
 def test_each_label_stands_at_its_own_line(language):
-    root = parse(FIGURES["sqrt-d"](language))
+    root = parse(figures.FIGURES["sqrt-d"](language))
     for name in FIELDS:
         for setting in ("unscaled", "scaled"):
             (group,) = (
@@ -342,7 +341,7 @@ def interpolate(line: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 @languages
 def test_series_look_the_same_in_all_panels_and_differ_by_more_than_colour(language):
-    root = parse(FIGURES["sqrt-d"](language))
+    root = parse(figures.FIGURES["sqrt-d"](language))
     looks = {}
     for setting in ("unscaled", "scaled"):
         for name in FIELDS:
@@ -356,7 +355,7 @@ def test_series_look_the_same_in_all_panels_and_differ_by_more_than_colour(langu
 
 @languages
 def test_axis_of_head_sizes_is_named(language):
-    root = parse(FIGURES["sqrt-d"](language))
+    root = parse(figures.FIGURES["sqrt-d"](language))
     texts = {text.text: float(text.attrib["y"]) for text in root.iter("text")}
     name = {"en": "head size d", "zh": "头维度 d"}[language]
     assert texts[name] == max(texts.values())

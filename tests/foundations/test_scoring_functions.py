@@ -15,9 +15,11 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from attn_docs import DotProductAttention, GaussianAttention, ScoreAttention
-from attn_docs.tables.foundations.scoring_functions import KEY, QUERY, largest_array
+from docs._tools.page import page_module
 from tests.foundations.test_exhibits import load
 from tests.foundations.test_scaled_dot_product import DEVICES, error, normal, proof
+
+tables = page_module("foundations/scoring-functions", "tables")
 
 INF = math.inf
 WIDTH = 0.7
@@ -333,8 +335,10 @@ def test_at_unit_length_the_gaussian_is_the_scaled_dot_product() -> None:
 
 
 def test_the_chapters_keys_each_win_once() -> None:
-    cosine = F.cosine_similarity(QUERY, KEY, dim=-1)
-    dot, gaussian = (a.score(QUERY, KEY)[0] for a in (DotProductAttention(), GaussianAttention()))
+    cosine = F.cosine_similarity(tables.QUERY, tables.KEY, dim=-1)
+    dot, gaussian = (
+        a.score(tables.QUERY, tables.KEY)[0] for a in (DotProductAttention(), GaussianAttention())
+    )
     assert (dot * 2**0.5).tolist() == [pytest.approx([14, 4, 10])]
     assert gaussian.tolist() == [[-8.5, -1.0, -0.5]]
     assert [int(s.argmax()) for s in (dot, cosine, gaussian)] == [0, 1, 2]
@@ -355,7 +359,7 @@ def test_the_cost_tables_largest_array_is_the_one_that_is_made(name: str) -> Non
     query, key = torch.randn(1, 50, 4), torch.randn(1, 70, 4)
     with Watch():
         MECHANISMS[name].score(query, key)
-    assert max(sizes) == largest_array(name, 50, 70, 4)
+    assert max(sizes) == tables.largest_array(name, 50, 70, 4)
 
 
 # --- a well-behaved module -------------------------------------------------------------------

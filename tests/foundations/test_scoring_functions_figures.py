@@ -8,7 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from attn_docs.figures.foundations.scoring_functions import FIGURES
+from docs._tools.page import page_module
+
+figures = page_module("foundations/scoring-functions", "figures")
+
 
 SVG = "{http://www.w3.org/2000/svg}"
 QUERY = torch.tensor([2.0, 2.0], dtype=torch.float64)
@@ -29,7 +32,7 @@ def score(name: str, x: Tensor, y: Tensor) -> Tensor:
 
 
 def panel(name: str, language: str) -> ET.Element:
-    root = ET.fromstring(FIGURES["score-maps"](language))  # noqa: S314 - our own
+    root = ET.fromstring(figures.FIGURES["score-maps"](language))  # noqa: S314 - our own
     return next(g for g in root.iter(f"{SVG}g") if g.get("data-score") == name)
 
 
@@ -92,13 +95,13 @@ def test_points_lie_where_query_and_keys_are_and_the_winner_is_marked(
 
 @languages
 def test_the_description_names_the_winners(language: str) -> None:
-    desc = FIGURES["score-maps"](language).partition("</desc>")[0]
+    desc = figures.FIGURES["score-maps"](language).partition("</desc>")[0]
     named = re.findall("(?:dot product|cosine|Gaussian|negative L1|点积|余弦|高斯|L1) (\\w+)", desc)
     assert named[-4:] == list(WINNERS.values())
 
 
 @languages
 def test_the_stage_line_lights_the_score_alone(language: str) -> None:
-    root = ET.fromstring(FIGURES["stage-line"](language))  # noqa: S314 - our own
+    root = ET.fromstring(figures.FIGURES["stage-line"](language))  # noqa: S314 - our own
     lit = [g.get("data-stage") for g in root.iter(f"{SVG}g") if g.get("data-lit") == "true"]
     assert lit == ["score"]

@@ -9,8 +9,10 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from attn_docs.tables.foundations import scaled_dot_product as tables
+from docs._tools.page import page_module
 from tests.conftest import ROOT, Site
+
+tables = page_module("foundations/scaled-dot-product", "tables")
 
 URL = "foundations/scaled-dot-product/"
 TEMPERATURES = [step / 4 for step in range(1, 17)]
@@ -185,10 +187,8 @@ def test_it_works_by_keyboard(page) -> None:
 def test_only_these_pages_load_it_and_without_scripts_the_table_remains(
     site: Site, browser, address
 ) -> None:
-    script = "softmax-explorer.js"
-    assert (ROOT / "docs/assets/javascripts" / script).is_file()
-    loads = [url for url, file in site.pages.items() if script in file.read_text(encoding="utf-8")]
-    assert sorted(loads) == [URL, f"zh/{URL}"]
+    assert (ROOT / "docs" / URL / "explorer.js").is_file()
+    assert site.loading(f"{URL}explorer.js") == [URL, f"zh/{URL}"]
     with browser.new_context(java_script_enabled=False) as context:
         tab = context.new_page()
         tab.goto(address + URL)

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from attn_docs import CrossAttention, MultiHeadAttention, SelfAttention, padding_mask
-from attn_docs.tables.heads.cross_attention import parameters
+from docs._tools.page import page_module
 from tests.exhibits import load_exhibit
+
+tables = page_module("heads/cross-attention", "tables")
 
 proof = settings(derandomize=True, deadline=None, max_examples=25)
 BATCH, N, M, INPUT, CONTEXT, SIZE = 2, 3, 5, 6, 8, 4
@@ -281,7 +283,7 @@ def test_what_does_not_fit_is_refused(
 
 def test_parameters_are_those_of_the_table() -> None:
     count = sum(parameter.numel() for parameter in layer().parameters())
-    assert count == parameters(INPUT, CONTEXT, SIZE)
+    assert count == tables.parameters(INPUT, CONTEXT, SIZE)
 
 
 # --- exhibits --------------------------------------------------------------------------------

@@ -6,14 +6,16 @@ import pytest
 import torch
 
 from attn_docs import attention_weights
-from attn_docs.figures.heads.cross_attention import FIGURES
+from docs._tools.page import page_module
+
+figures = page_module("heads/cross-attention", "figures")
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 QUERY = torch.tensor([[0.0, 4, 0, 0], [0, 0, 4, 0]])
 
 
 def parse(name: str, language: str) -> ET.Element:
-    root = ET.fromstring(FIGURES[name](language))  # noqa: S314 - our own
+    root = ET.fromstring(figures.FIGURES[name](language))  # noqa: S314 - our own
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
     return root

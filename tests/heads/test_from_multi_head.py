@@ -25,10 +25,12 @@ from attn_docs import (
     to_grouped_query,
     to_multi_head,
 )
-from attn_docs.tables.heads import _conversion as conversion
-from attn_docs.tables.heads import from_multi_head as tables
 from docs._tools.blocks import ROOT
+from docs._tools.page import page_module
 from tests.exhibits import load_exhibit
+
+conversion = page_module("heads/from-multi-head", "conversion")
+tables = page_module("heads/from-multi-head", "tables")
 
 proof = settings(derandomize=True, deadline=None, max_examples=60)
 POOLED = ("k_proj", "v_proj")

@@ -4,15 +4,18 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from attn_docs.figures.heads.from_multi_head import FIGURES, key_rows, place
-from attn_docs.tables.heads._conversion import METHODS, choices, losses
+from docs._tools.page import page_module
+
+figures = page_module("heads/from-multi-head", "figures")
+conversion = page_module("heads/from-multi-head", "conversion")
+
 
 SVG = "{http://www.w3.org/2000/svg}"
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 def drawn(name: str, language: str) -> ET.Element:
-    return ET.fromstring(FIGURES[name](language))  # noqa: S314 - our own
+    return ET.fromstring(figures.FIGURES[name](language))  # noqa: S314 - our own
 
 
 @languages
@@ -25,7 +28,7 @@ def test_cells_are_the_rows_and_lines_join_the_heads_that_are_pooled(language: s
                 row = 2 * int(group.attrib["data-head"]) + int(cell.attrib["data-row"])
                 where = row, int(cell.attrib["data-column"])
                 shades[group.attrib["data-matrix"]][where] = float(cell.attrib["fill-opacity"])
-    for name, rows in zip(("before", "after"), key_rows(), strict=True):
+    for name, rows in zip(("before", "after"), figures.key_rows(), strict=True):
         wanted = {(i, j): 0.9 * x for i, row in enumerate(rows) for j, x in enumerate(row)}
         assert shades[name] == pytest.approx(wanted, abs=0.006)
     lines = [e for e in root.iter() if "data-kv" in e.attrib]
@@ -45,17 +48,17 @@ def test_curves_go_through_the_losses(language: str) -> None:
         for group in drawn("curves", language).iter(f"{SVG}g")
         if "data-part" in group.attrib
     }
-    assert parts.keys() == {"before", *METHODS}
+    assert parts.keys() == {"before", *conversion.METHODS}
     points = {}
     for name, part in parts.items():
         (path,) = part.iter(f"{SVG}path")
         numbers = [float(word) for word in path.attrib["d"].split() if word not in "ML"]
         points[name] = list(zip(numbers[::2], numbers[1::2], strict=True))
-    for method in METHODS:
-        assert len(points[method]) == len(losses(method, 2)) == 13
-        for (_, y), loss in zip(points[method], losses(method, 2), strict=True):
+    for method in conversion.METHODS:
+        assert len(points[method]) == len(conversion.losses(method, 2)) == 13
+        for (_, y), loss in zip(points[method], conversion.losses(method, 2), strict=True):
             assert y == pytest.approx(24 + 200 * (3.0 - loss) / 2.2, abs=0.02)
-    wanted = 24 + 200 * (3.0 - losses("none", 4)[0]) / 2.2
+    wanted = 24 + 200 * (3.0 - conversion.losses("none", 4)[0]) / 2.2
     assert points["before"][0][1] == pytest.approx(wanted, abs=0.02)
 
 
@@ -65,8 +68,8 @@ def test_dots_stand_at_the_losses_of_the_choices(language: str) -> None:
     for group in root.iter(f"{SVG}g"):
         if "data-way" in group.attrib:
             found = sorted(float(e.attrib["x"]) + 4 for e in group.iter(f"{SVG}rect"))
-            wanted = sorted(map(place, choices()[group.attrib["data-way"]]))
+            wanted = sorted(map(figures.place, conversion.choices()[group.attrib["data-way"]]))
             assert found == pytest.approx(wanted, abs=0.01)
     (line,) = (e for e in root.iter() if "data-before" in e.attrib)
     x = float(line.attrib["d"].removeprefix("M").partition(",")[0])
-    assert x == pytest.approx(place(losses("none", 4)[0]), abs=0.01)
+    assert x == pytest.approx(figures.place(conversion.losses("none", 4)[0]), abs=0.01)

@@ -26,10 +26,12 @@ from attn_docs import (
     grouped_query_attention_repeat,
     scaled_dot_product_attention,
 )
-from attn_docs.benchmarks._measure import paired_ratio
-from attn_docs.benchmarks.heads.grouped_query import attend_matmul
-from attn_docs.tables.heads import grouped_query as tables
+from docs._kit.measure import paired_ratio
+from docs._tools.page import page_module
 from tests.exhibits import load_exhibit
+
+benchmark = page_module("heads/grouped-query", "benchmark")
+tables = page_module("heads/grouped-query", "tables")
 
 INF = math.inf
 FORMS = [grouped_query_attention_repeat, grouped_query_attention_broadcast]
@@ -234,7 +236,7 @@ def test_inputs_are_not_changed_and_need_not_be_contiguous(attend: Callable) -> 
 
 
 def test_the_matmul_form_that_is_measured_gives_the_same_numbers() -> None:
-    assert_same(attend_matmul, grouped_query_attention_broadcast, inputs())
+    assert_same(benchmark.attend_matmul, grouped_query_attention_broadcast, inputs())
 
 
 # --- the module ------------------------------------------------------------------------------
@@ -419,7 +421,7 @@ def test_pytorchs_function_repeats_the_keys_for_a_mask_that_learns() -> None:
 def test_matmul_makes_the_repeated_keys_and_einsum_does_not() -> None:
     query, key, value = normal(2, 6, 5, 17), normal(2, 3, 7, 17), normal(2, 3, 7, 17)
     sizes = []
-    for way in (attend_matmul, grouped_query_attention_broadcast):
+    for way in (benchmark.attend_matmul, grouped_query_attention_broadcast):
         with Made() as watch:
             way(query, key, value)
         sizes.append(watch.sizes)

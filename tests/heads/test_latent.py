@@ -22,11 +22,13 @@ from attn_docs import (
     padding_mask,
     scaled_dot_product_attention,
 )
-from attn_docs.benchmarks.heads import latent as benchmark
-from attn_docs.tables.heads import latent as tables
 from attn_docs.testing import Adapter, check_module
 from docs._tools.blocks import ROOT
+from docs._tools.page import page_module
 from tests.exhibits import load_exhibit
+
+benchmark = page_module("heads/latent", "benchmark")
+tables = page_module("heads/latent", "tables")
 
 INF = math.inf
 EMBED, HEADS, KV_RANK, HEAD_DIM, ROPE_DIM, VALUE_DIM, Q_RANK = 24, 3, 8, 6, 4, 5, 7

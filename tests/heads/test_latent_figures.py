@@ -7,16 +7,18 @@ import pytest
 import torch
 
 from attn_docs import KVCache, LatentCache, MultiHeadLatentAttention
-from attn_docs.benchmarks.heads.latent import CONTEXTS, WAYS, cached
-from attn_docs.figures.heads.latent import FIGURES, KINDS, STORED, stored
-from attn_docs.tables.heads.latent import V3
+from docs._tools.page import page_module
+
+benchmark = page_module("heads/latent", "benchmark")
+figures = page_module("heads/latent", "figures")
+tables = page_module("heads/latent", "tables")
 
 SVG = "{http://www.w3.org/2000/svg}"
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 def root(name: str, language: str) -> ET.Element:
-    return ET.fromstring(FIGURES[name](language))  # noqa: S314 - our own
+    return ET.fromstring(figures.FIGURES[name](language))  # noqa: S314 - our own
 
 
 def texts(element: ET.Element) -> list[str]:
@@ -27,8 +29,8 @@ def texts(element: ET.Element) -> list[str]:
 def test_the_flow_has_the_layers_and_sizes_of_the_module(language: str) -> None:
     with torch.device("meta"):
         names = ("embed_dim", "num_heads", "kv_rank", "q_rank", "head_dim", "rope_dim", "value_dim")
-        module = MultiHeadLatentAttention(**dict(zip(names, V3, strict=True)))
-        cache = LatentCache(1, V3.kv_rank, V3.rope_dim, 1)
+        module = MultiHeadLatentAttention(**dict(zip(names, tables.V3, strict=True)))
+        cache = LatentCache(1, tables.V3.kv_rank, tables.V3.rope_dim, 1)
     drawing = root("flow", language)
     words = texts(drawing)
     layers = {name for name, _ in module.named_children() if name != "rotary"}
@@ -44,7 +46,7 @@ def test_the_flow_has_the_layers_and_sizes_of_the_module(language: str) -> None:
     assert "128 × 64" in shown
     (kept,) = [g for g in drawing.iter(f"{SVG}g") if g.get("data-part") == "kept"]
     numbers = [int(number) for number in re.findall(r"\d+", texts(kept)[0])]
-    assert numbers == [V3.kv_rank, V3.rope_dim]
+    assert numbers == [tables.V3.kv_rank, tables.V3.rope_dim]
     assert sum(numbers) == cache.entries.numel()
 
 
@@ -52,14 +54,14 @@ def test_the_flow_has_the_layers_and_sizes_of_the_module(language: str) -> None:
 def test_the_cells_are_what_the_caches_keep(language: str) -> None:
     groups = {g.get("data-kind"): g for g in root("kept", language).iter(f"{SVG}g")}
     kv_heads = {"multi-head": 128, "grouped": 8, "multi-query": 1}
-    assert groups.keys() == KINDS.keys()
+    assert groups.keys() == figures.KINDS.keys()
     for name, group in groups.items():
         cells = [float(cell.attrib["width"]) for cell in group]
         if name == "latent":
-            numbers = LatentCache(1, V3.kv_rank, V3.rope_dim, 1).nbytes / 4
+            numbers = LatentCache(1, tables.V3.kv_rank, tables.V3.rope_dim, 1).nbytes / 4
         else:
-            numbers = KVCache(1, kv_heads[name], V3.head_dim, 1).nbytes / 4
-        assert sum(cells) / 10 == numbers / V3.head_dim
+            numbers = KVCache(1, kv_heads[name], tables.V3.head_dim, 1).nbytes / 4
+        assert sum(cells) / 10 == numbers / tables.V3.head_dim
 
 
 @languages
@@ -81,11 +83,11 @@ def test_the_matrices_stand_where_the_forms_have_them(language: str) -> None:
 @languages
 def test_lines_go_through_the_stored_numbers(language: str) -> None:
     parts = {g.get("data-part"): g for g in root("measured", language).iter(f"{SVG}g")}
-    values, found, logs = stored(), [], []
-    for way in WAYS:
+    values, found, logs = figures.stored(), [], []
+    for way in benchmark.WAYS:
         marks = [e.get("transform") for e in parts[way].iter(f"{SVG}path") if e.get("transform")]
         points = [tuple(map(float, re.findall(r"[\d.]+", mark))) for mark in marks]
-        assert len(points) == len(CONTEXTS)
+        assert len(points) == len(benchmark.CONTEXTS)
         found += [y for _, y in points]
         logs += [torch.tensor(time).log().item() for time in values[way]]
     # heights are a straight line over the logarithm
@@ -96,16 +98,16 @@ def test_lines_go_through_the_stored_numbers(language: str) -> None:
 
 
 def test_both_stored_tables_hold_the_same_numbers() -> None:
-    english = STORED.read_text(encoding="utf-8")
-    chinese = STORED.with_name("decode.zh.md").read_text(encoding="utf-8")
+    english = figures.STORED.read_text(encoding="utf-8")
+    chinese = figures.STORED.with_name("decode.zh.md").read_text(encoding="utf-8")
     rows = [re.findall(r"[\d.,]+(?=×| MiB)", text) for text in (english, chinese)]
     assert rows[0] == rows[1]
-    assert len(rows[0]) == 5 * len(CONTEXTS)
+    assert len(rows[0]) == 5 * len(benchmark.CONTEXTS)
 
 
 def test_the_measurement_says_what_the_page_says() -> None:
-    values = stored()
+    values = figures.stored()
     assert values["naive"][-1] > 3 * values["absorbed"][-1]
     assert values["naive"][-1] > 5 * values["naive"][0]
-    memory = cached(CONTEXTS[-1])
+    memory = benchmark.cached(benchmark.CONTEXTS[-1])
     assert memory["unpacked"] > 8 * memory["absorbed"] == 8 * memory["naive"]

@@ -31,8 +31,10 @@ from attn_docs import (
     sliding_window_mask,
     split_heads,
 )
-from attn_docs.tables.heads import multi_head as tables
+from docs._tools.page import page_module
 from tests.exhibits import load_exhibit
+
+tables = page_module("heads/multi-head", "tables")
 
 INF = math.inf
 B, N, M, H = 2, 5, 7, 3

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from attn_docs import merge_heads, split_heads
-from attn_docs.figures.heads.multi_head import FIGURES, X, trained_weights
+from docs._tools.page import page_module
+
+figures = page_module("heads/multi-head", "figures")
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
@@ -46,13 +48,13 @@ def numbers(group: ET.Element) -> tuple[list[list[int]], list[list[float]]]:
 
 @languages
 def test_split_and_merge_draws_the_real_arrays(language: str) -> None:
-    root = parse(FIGURES["split-and-merge"](language))
-    right, wrong = split_heads(X, 2), X.view(1, 2, 3, 2)
+    root = parse(figures.FIGURES["split-and-merge"](language))
+    right, wrong = split_heads(figures.X, 2), figures.X.view(1, 2, 3, 2)
     expected = {
-        "x": X[0],
+        "x": figures.X[0],
         "right-head-1": right[0, 0],
         "right-head-2": right[0, 1],
-        "right-merged": X[0],
+        "right-merged": figures.X[0],
         "wrong-head-1": wrong[0, 0],
         "wrong-head-2": wrong[0, 1],
         "wrong-merged": merge_heads(wrong)[0],
@@ -67,14 +69,14 @@ def test_split_and_merge_draws_the_real_arrays(language: str) -> None:
 
 @languages
 def test_split_and_merge_says_what_it_draws(language: str) -> None:
-    desc = parse(FIGURES["split-and-merge"](language)).findtext("desc")
+    desc = parse(figures.FIGURES["split-and-merge"](language)).findtext("desc")
     for row in ("[10 11 12 13]", "[12 13]", "[22 23]", "[10 11 22 23]", "[20 21 32 33]"):
         assert row in desc
 
 
 @languages
 def test_block_diagram_writes_each_shape(language: str) -> None:
-    root = parse(FIGURES["block-diagram"](language))
+    root = parse(figures.FIGURES["block-diagram"](language))
     written = [text.text for text in root.iter("text")]
     for shape, times in {
         "b × n × embed_dim": 2,
@@ -90,7 +92,7 @@ def test_block_diagram_writes_each_shape(language: str) -> None:
 
 
 def test_one_trained_head_looks_at_the_letter_before_the_other_at_the_marked_one() -> None:
-    weights = trained_weights()
+    weights = figures.trained_weights()
     assert weights.shape == (2, 7, 7)
     torch.testing.assert_close(weights.sum(-1), torch.ones(2, 7).double())
     assert weights[0].diagonal(-1).min() > 0.9
@@ -99,8 +101,8 @@ def test_one_trained_head_looks_at_the_letter_before_the_other_at_the_marked_one
 
 @languages
 def test_maps_are_shaded_by_the_weights_queries_in_rows(language: str) -> None:
-    root = parse(FIGURES["attention-maps"](language))
-    weights = trained_weights()
+    root = parse(figures.FIGURES["attention-maps"](language))
+    weights = figures.trained_weights()
     for index, expected in enumerate([*weights, weights.mean(0)], 1):
         group = part(root, f"map-{index}")
         cells = list(group.iter("rect"))
@@ -120,6 +122,6 @@ def test_maps_are_shaded_by_the_weights_queries_in_rows(language: str) -> None:
 
 
 def test_maps_say_where_each_row_is_darkest() -> None:
-    desc = parse(FIGURES["attention-maps"]("en")).findtext("desc")
+    desc = parse(figures.FIGURES["attention-maps"]("en")).findtext("desc")
     assert "Head 1: a looks most at b, d looks most at a, g looks most at d" in desc
     assert "Head 2: a looks most at e, d looks most at e, g looks most at e" in desc

@@ -24,8 +24,10 @@ from attn_docs import (
     scaled_dot_product_attention,
     split_heads,
 )
-from attn_docs.tables.heads.multi_query import cache_bytes, numbers, parameters
+from docs._tools.page import page_module
 from tests.exhibits import load_exhibit
+
+tables = page_module("heads/multi-query", "tables")
 
 proof = settings(derandomize=True, deadline=None, max_examples=30)
 BATCH, HEADS, N, M, EMBED, SIZE = 2, 3, 5, 7, 12, 4
@@ -295,18 +297,18 @@ def test_nothing_is_repeated_in_memory_forward_or_backward(options: dict[str, ob
 @pytest.mark.parametrize(("make", "kv_heads"), [(MultiHeadAttention, 3), (MultiQueryAttention, 1)])
 def test_parameters_are_those_of_the_table(make: type[nn.Module], kv_heads: int) -> None:
     module = make(EMBED, HEADS, bias=False)
-    wanted = parameters(EMBED, HEADS, kv_heads, SIZE)
+    wanted = tables.parameters(EMBED, HEADS, kv_heads, SIZE)
     assert {name: getattr(module, name).weight.numel() for name in wanted} == wanted
     assert sum(p.numel() for p in module.parameters()) == sum(wanted.values())
 
 
 def test_cache_bytes_are_those_of_real_tensors_and_of_published_sizes() -> None:
     pair = torch.empty(2, 1, 1, 9, 64, dtype=torch.bfloat16)
-    assert cache_bytes(9, 1, 1, 64) == pair.untyped_storage().nbytes()
-    assert cache_bytes(1, 32, 32, 128) == 524_288
-    assert cache_bytes(1, 32, 1, 128) == 16_384
-    assert cache_bytes(1, 32, 1, 64) == 8_192
-    found = numbers()
+    assert tables.cache_bytes(9, 1, 1, 64) == pair.untyped_storage().nbytes()
+    assert tables.cache_bytes(1, 32, 32, 128) == 524_288
+    assert tables.cache_bytes(1, 32, 1, 128) == 16_384
+    assert tables.cache_bytes(1, 32, 1, 64) == 8_192
+    found = tables.numbers()
     assert (found["multi_head_text"], found["multi_query_text"]) == ("2 GiB", "64 MiB")
 
 

@@ -6,20 +6,22 @@ import pytest
 import torch
 
 from attn_docs import attention_weights
-from attn_docs.figures.heads.multi_query import FIGURES, head_counts
+from docs._tools.page import page_module
+
+figures = page_module("heads/multi-query", "figures")
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 def parse(name: str, language: str) -> ET.Element:
-    root = ET.fromstring(FIGURES[name](language))  # noqa: S314 - our own
+    root = ET.fromstring(figures.FIGURES[name](language))  # noqa: S314 - our own
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
     return root
 
 
 def test_counts_are_those_of_the_modules():
-    assert head_counts() == ((4, 4), (4, 1))
+    assert figures.head_counts() == ((4, 4), (4, 1))
 
 
 @languages

@@ -26,10 +26,12 @@ from attn_docs import (
     latent_decode_cost,
     projection_cost,
 )
-from attn_docs.benchmarks.memory import decode_cost as bench
-from attn_docs.tables.memory import decode_cost as tables
 from docs._tools.blocks import ROOT
+from docs._tools.page import page_module
 from tests.exhibits import load_exhibit
+
+bench = page_module("memory/decode-cost", "benchmark")
+tables = page_module("memory/decode-cost", "tables")
 
 proof = settings(derandomize=True, deadline=None, max_examples=15)
 sizes = st.integers(1, 4)
@@ -353,7 +355,7 @@ def test_what_is_measured_is_a_step_that_reads_the_counted_bytes(name: str) -> N
 
 
 def test_the_stored_tables_hold_the_same_numbers_and_say_what_the_page_says() -> None:
-    folder = ROOT / "docs/_generated/benchmarks/memory/decode_cost"
+    folder = ROOT / "docs/memory/decode-cost/measured"
     for table in ("machine", "steps"):
         texts = [(folder / f"{table}{end}.md").read_text(encoding="utf-8") for end in ("", ".zh")]
         found = [re.findall(r"\d+\.\d+(?=×| ms| G)", text) for text in texts]

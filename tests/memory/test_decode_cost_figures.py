@@ -5,41 +5,46 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from attn_docs.figures.memory.decode_cost import FIGURES, attainable, stored
-from attn_docs.tables.memory.decode_cost import MODELS, cost, ridge
+from docs._tools.page import page_module
+
+figures = page_module("memory/decode-cost", "figures")
+tables = page_module("memory/decode-cost", "tables")
+
 
 SVG = "{http://www.w3.org/2000/svg}"
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 def parts(name: str, language: str, attribute: str) -> dict[str, ET.Element]:
-    root = ET.fromstring(FIGURES[name](language))  # noqa: S314 - our own
+    root = ET.fromstring(figures.FIGURES[name](language))  # noqa: S314 - our own
     return {g.attrib[attribute]: g for g in root.iter(f"{SVG}g") if attribute in g.attrib}
 
 
 def where(intensity: float) -> tuple[float, float]:
     """Return the place of a point on the roof: 306 units for 0.5 to 2,000, 210 for 1 to 2,500."""
     x = 34 + 306 * math.log(intensity / 0.5) / math.log(2000 / 0.5)
-    return x, 24 + 210 * (1 - math.log(attainable(intensity)) / math.log(2500))
+    return x, 24 + 210 * (1 - math.log(figures.attainable(intensity)) / math.log(2500))
 
 
 @languages
 def test_models_stand_on_the_roof_at_their_intensity(language: str) -> None:
     found = parts("roofline", language, "data-part")
-    assert found.keys() == {"roof", *(name.replace(" ", "-") for name in MODELS)}
-    for name in MODELS:
+    assert found.keys() == {"roof", *(name.replace(" ", "-") for name in tables.MODELS)}
+    for name in tables.MODELS:
         (square,) = found[name.replace(" ", "-")].iter(f"{SVG}path")
         place = square.attrib["transform"].removeprefix("translate(").rstrip(")").split(",")
-        assert tuple(map(float, place)) == pytest.approx(where(cost(name).intensity), abs=0.02)
+        assert tuple(map(float, place)) == pytest.approx(
+            where(tables.cost(name).intensity), abs=0.02
+        )
     (roof,) = found["roof"].iter(f"{SVG}path")
     numbers = [float(word) for word in roof.attrib["d"].split() if word not in "ML"]
-    corners = [c for x in (0.5, ridge(), 2000) for c in where(x)]
+    corners = [c for x in (0.5, tables.ridge(), 2000) for c in where(x)]
     assert numbers == pytest.approx(corners, abs=0.02)
 
 
 @languages
 def test_bars_are_as_long_as_the_stored_numbers(language: str) -> None:
-    found, values = parts("measured", language, "data-attention"), stored()
+    found, values = parts("measured", language, "data-attention"), figures.stored()
     assert found.keys() == values.keys()
     full = max(1.0, *(time for _, time in values.values()))
     for name, pair in values.items():

@@ -30,10 +30,12 @@ from attn_docs import (
     sliding_window_mask,
     split_heads,
 )
-from attn_docs.benchmarks.memory import kv_cache as benchmark
-from attn_docs.tables.memory import kv_cache as tables
 from attn_docs.testing import Adapter, check_module
+from docs._tools.page import page_module
 from tests.exhibits import load_exhibit
+
+benchmark = page_module("memory/kv-cache", "benchmark")
+tables = page_module("memory/kv-cache", "tables")
 
 B, H, D, E = 2, 6, 4, 10  # texts, query heads, head size, embed_dim
 KINDS = {"multi-head": 6, "grouped": 3, "multi-query": 1}

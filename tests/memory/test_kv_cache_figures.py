@@ -8,26 +8,17 @@ import torch
 from torch.nn.attention.bias import causal_lower_right, causal_upper_left
 
 from attn_docs import KVCache
-from attn_docs.benchmarks.memory.kv_cache import LENGTHS, WAYS
-from attn_docs.figures.memory.kv_cache import (
-    CHUNKS,
-    FIGURES,
-    RING,
-    STEPS,
-    STORED,
-    WORDS,
-    alignments,
-    held,
-    stored,
-    when,
-)
+from docs._tools.page import page_module
+
+benchmark = page_module("memory/kv-cache", "benchmark")
+figures = page_module("memory/kv-cache", "figures")
 
 SVG = "{http://www.w3.org/2000/svg}"
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 def groups(name: str, language: str, attribute: str) -> dict[str, ET.Element]:
-    root = ET.fromstring(FIGURES[name](language))  # noqa: S314 - our own
+    root = ET.fromstring(figures.FIGURES[name](language))  # noqa: S314 - our own
     return {g.attrib[attribute]: g for g in root.iter(f"{SVG}g") if attribute in g.attrib}
 
 
@@ -45,18 +36,23 @@ def shaded(group: ET.Element) -> list[tuple[int, int]]:
 
 
 def test_each_score_is_made_in_the_step_of_its_query() -> None:
-    found = when()
-    for name, sizes in CHUNKS.items():
+    found = figures.when()
+    for name, sizes in figures.CHUNKS.items():
         step = [i for i, size in enumerate(sizes, 1) for _ in range(size)]
-        wanted = [[step[i] if j <= i else 0 for j in range(WORDS)] for i in range(WORDS)]
+        wanted = [
+            [step[i] if j <= i else 0 for j in range(figures.WORDS)] for i in range(figures.WORDS)
+        ]
         assert found[name].tolist() == wanted
-    anew = [[WORDS - i if j <= i else 0 for j in range(WORDS)] for i in range(WORDS)]
+    anew = [
+        [figures.WORDS - i if j <= i else 0 for j in range(figures.WORDS)]
+        for i in range(figures.WORDS)
+    ]
     assert found["anew"].tolist() == anew
 
 
 @languages
 def test_cells_are_filled_where_a_score_is_made(language: str) -> None:
-    panels, found = groups("steps", language, "data-way"), when()
+    panels, found = groups("steps", language, "data-way"), figures.when()
     assert panels.keys() == found.keys()
     for name, grid in found.items():
         assert numbers(panels[name]) == [str(cell) for cell in grid.flatten().tolist() if cell]
@@ -65,21 +61,24 @@ def test_cells_are_filled_where_a_score_is_made(language: str) -> None:
 
 @languages
 def test_the_ring_holds_the_last_words(language: str) -> None:
-    rows, cache = groups("ring", language, "data-step"), KVCache(1, 1, 1, STEPS, window=RING)
-    for t in range(STEPS):
+    rows, cache = (
+        groups("ring", language, "data-step"),
+        KVCache(1, 1, 1, figures.STEPS, window=figures.RING),
+    )
+    for t in range(figures.STEPS):
         kept = cache.key_positions(1).tolist()
         cache.update(*torch.zeros(2, 1, 1, 1, 1).unbind())
         shown = numbers(rows[str(t)])
-        assert shown == [str(word) for word in kept] + ["·"] * (RING - len(kept))
-        assert shaded(rows[str(t)]) == [(0, t % RING)]
-        assert held()[t] == [*kept, *[None] * (RING - len(kept))]
+        assert shown == [str(word) for word in kept] + ["·"] * (figures.RING - len(kept))
+        assert shaded(rows[str(t)]) == [(0, t % figures.RING)]
+        assert figures.held()[t] == [*kept, *[None] * (figures.RING - len(kept))]
 
 
 @languages
 def test_the_matrices_are_pytorchs_two_alignments(language: str) -> None:
     grids = groups("alignment", language, "data-matrix")
     biases = {"first": causal_upper_left, "last": causal_lower_right}
-    for name, matrix in alignments().items():
+    for name, matrix in figures.alignments().items():
         kind, n, m = name.split()
         if kind == "first" or n < m:  # the other would warn
             wanted = biases[kind](int(n), int(m))._materialize(torch.device("cpu"))
@@ -93,30 +92,34 @@ def test_the_matrices_are_pytorchs_two_alignments(language: str) -> None:
 @languages
 def test_the_chart_has_a_line_and_a_label_for_each_way(language: str) -> None:
     parts = groups("measured", language, "data-part")
-    assert parts.keys() == {*WAYS, *(f"{name}-label" for name in WAYS)}
+    assert parts.keys() == {*benchmark.WAYS, *(f"{name}-label" for name in benchmark.WAYS)}
     heights = {}
-    for name in WAYS:
+    for name in benchmark.WAYS:
         line = next(path.attrib["d"] for path in parts[name].iter(f"{SVG}path"))
         points = re.findall(r"[ML] ([\d.]+) ([\d.]+)", line)
-        assert len(points) == len(LENGTHS)
+        assert len(points) == len(benchmark.LENGTHS)
         heights[name] = [float(y) for _, y in points]
-    flat = [(stored()[name][i], heights[name][i]) for name in WAYS for i in range(len(LENGTHS))]
+    flat = [
+        (figures.stored()[name][i], heights[name][i])
+        for name in benchmark.WAYS
+        for i in range(len(benchmark.LENGTHS))
+    ]
     by_time, by_height = sorted(flat), sorted(flat, key=lambda pair: -pair[1])
     assert [time for time, _ in by_time] == [time for time, _ in by_height]
-    assert len({round(float(t.attrib["y"])) // 12 for name in WAYS
-                for t in parts[f"{name}-label"].iter(f"{SVG}text")}) == len(WAYS)  # fmt: skip
+    labels = [t for name in benchmark.WAYS for t in parts[f"{name}-label"].iter(f"{SVG}text")]
+    assert len({round(float(label.attrib["y"])) // 12 for label in labels}) == len(benchmark.WAYS)
 
 
 def test_both_stored_tables_hold_the_same_numbers() -> None:
-    english = STORED.read_text(encoding="utf-8")
-    chinese = STORED.with_name("per_word.zh.md").read_text(encoding="utf-8")
+    english = figures.STORED.read_text(encoding="utf-8")
+    chinese = figures.STORED.with_name("per_word.zh.md").read_text(encoding="utf-8")
     rows = [re.findall(r"[\d.,]+(?=×)", text) for text in (english, chinese)]
     assert rows[0] == rows[1]
-    assert len(rows[0]) == len(WAYS) * len(LENGTHS)
+    assert len(rows[0]) == len(benchmark.WAYS) * len(benchmark.LENGTHS)
 
 
 def test_the_measurement_says_what_the_page_says() -> None:
-    found = stored()
+    found = figures.stored()
     assert found["cached"][0] == 1
     for shorter, longer in zip(found["cached"], found["anew"], strict=True):
         assert longer > 4 * shorter

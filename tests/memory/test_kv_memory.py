@@ -27,8 +27,10 @@ from attn_docs import (
     load_models,
     longest_context,
 )
-from attn_docs.tables.memory import kv_memory as tables
 from docs._tools.blocks import ROOT
+from docs._tools.page import page_module
+
+tables = page_module("memory/kv-memory", "tables")
 
 ROWS = json.loads((ROOT / "attn_docs/memory/kv_models.json").read_text(encoding="utf-8"))
 MODELS = load_models()

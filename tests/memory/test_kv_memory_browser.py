@@ -9,11 +9,13 @@ import torch
 from playwright.sync_api import expect
 
 from attn_docs import kv_cache_bytes, load_models, longest_context
-from attn_docs.tables.memory import kv_memory as tables
+from docs._tools.page import page_module
 from tests.conftest import ROOT, Site
 
+tables = page_module("memory/kv-memory", "tables")
+
 URL = "memory/kv-memory/"
-SCRIPT = "kv-calculator.js"
+SCRIPT = f"{URL}explorer.js"
 MODELS = load_models()
 DTYPES = {4: torch.float32, 2: torch.bfloat16, 1: torch.int8}
 LENGTHS = (0, 1, 511, 512, 513, 4096, 4097, 131_072, 10_000_000, 99_999_999)
@@ -148,8 +150,7 @@ def test_the_page_holds_the_data_file(site: Site) -> None:
 
 
 def test_no_other_page_loads_the_script(site: Site) -> None:
-    loads = [url for url, file in site.pages.items() if SCRIPT in file.read_text(encoding="utf-8")]
-    assert sorted(loads) == [URL, f"zh/{URL}"]
+    assert site.loading(SCRIPT) == [URL, f"zh/{URL}"]
 
 
 def test_without_javascript_the_table_remains_and_no_empty_form(browser, address) -> None:

@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from attn_docs import KVCache, LatentCache, load_models
-from attn_docs.figures.memory import kv_memory as figures
+from docs._tools.page import page_module
+
+figures = page_module("memory/kv-memory", "figures")
 
 SVG = "{http://www.w3.org/2000/svg}"
 MODELS = load_models()

@@ -28,9 +28,11 @@ from attn_docs import (
     to_half_split,
     to_interleaved,
 )
-from attn_docs.tables.position import rotary as tables
 from attn_docs.testing import Adapter, check_module
+from docs._tools.page import page_module
 from tests.exhibits import load_exhibit
+
+tables = page_module("position/rotary", "tables")
 
 proof = settings(derandomize=True, deadline=None, max_examples=60)
 layouts = pytest.mark.parametrize("interleaved", [False, True])

@@ -8,29 +8,17 @@ import pytest
 import torch
 
 from attn_docs import apply_rotary
-from attn_docs.figures.position.rotary import (
-    CHART_DIM,
-    CHART_LENGTH,
-    CHART_THETAS,
-    FIGURES,
-    KEY_VECTOR,
-    MAP_DIM,
-    MAP_POSITIONS,
-    MAP_THETA,
-    PLACES,
-    QUERY,
-    SIZE,
-    SLOW_THETA,
-    TURNS,
-)
-from attn_docs.tables.position.rotary import numbers
+from docs._tools.page import page_module
+
+figures = page_module("position/rotary", "figures")
+tables = page_module("position/rotary", "tables")
 
 SVG = "{http://www.w3.org/2000/svg}"
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 def parse(name: str, language: str) -> ET.Element:
-    return ET.fromstring(FIGURES[name](language))  # noqa: S314 - our own
+    return ET.fromstring(figures.FIGURES[name](language))  # noqa: S314 - our own
 
 
 def groups(name: str, language: str, attribute: str) -> dict[str, ET.Element]:
@@ -50,10 +38,10 @@ def vector(line: ET.Element) -> complex:
 @languages
 def test_vectors_of_the_same_distance_make_the_same_angle(language: str) -> None:
     panels, angles = groups("same-distance", language, "data-panel"), []
-    for panel, (cat, sleeps) in zip(panels.values(), PLACES, strict=True):
+    for panel, (cat, sleeps) in zip(panels.values(), figures.PLACES, strict=True):
         lines = {line.get("data-vector"): vector(line) for line in marked(panel, "data-vector")}
-        query = complex(*QUERY) * complex(math.cos(sleeps), math.sin(sleeps))
-        key = complex(*KEY_VECTOR) * complex(math.cos(cat), math.sin(cat))
+        query = complex(*figures.QUERY) * complex(math.cos(sleeps), math.sin(sleeps))
+        key = complex(*figures.KEY_VECTOR) * complex(math.cos(cat), math.sin(cat))
         assert abs(lines["query"] / 14 - query) < 0.01
         assert abs(lines["key"] / 14 - key) < 0.01
         ratio = lines["query"] / lines["key"]
@@ -62,17 +50,21 @@ def test_vectors_of_the_same_distance_make_the_same_angle(language: str) -> None
         assert f"{score:.2f}" in [text.text.split()[-1] for text in panel.iter(f"{SVG}text")]
     assert angles[0] == pytest.approx(angles[1], abs=0.01)
     assert abs(angles[0] - angles[2]) > 0.5
-    shown = [numbers()["score_one"], numbers()["score_one"], numbers()["score_back"]]
+    shown = [
+        tables.numbers()["score_one"],
+        tables.numbers()["score_one"],
+        tables.numbers()["score_back"],
+    ]
     assert re.findall(r"\d\.\d\d", parse("same-distance", language)[1].text) == shown
 
 
 @languages
 def test_the_second_pair_turns_a_quarter_as_fast(language: str) -> None:
     for pair, group in groups("two-speeds", language, "data-pair").items():
-        speed = SLOW_THETA ** (-int(pair) / 2)
+        speed = figures.SLOW_THETA ** (-int(pair) / 2)
         assert speed == (1, 0.25)[int(pair)]
         lines = marked(group, "data-position")
-        assert [int(line.attrib["data-position"]) for line in lines] == list(range(TURNS))
+        assert [int(line.attrib["data-position"]) for line in lines] == list(range(figures.TURNS))
         for position, line in enumerate(lines):
             wanted = complex(math.cos(position * speed), math.sin(position * speed))
             assert abs(vector(line) / 56 - wanted) < 0.01
@@ -83,32 +75,34 @@ def test_shades_are_the_cosines(language: str) -> None:
     parts = groups("angles", language, "data-part")
     shades = [float(rect.attrib["fill-opacity"]) for rect in parts["map"].iter(f"{SVG}rect")]
     wanted = [
-        (1 + math.cos(position * MAP_THETA ** (-2 * pair / MAP_DIM))) / 2
-        for position in range(MAP_POSITIONS)
-        for pair in range(MAP_DIM // 2)
+        (1 + math.cos(position * figures.MAP_THETA ** (-2 * pair / figures.MAP_DIM))) / 2
+        for position in range(figures.MAP_POSITIONS)
+        for pair in range(figures.MAP_DIM // 2)
     ]
     assert shades == pytest.approx(wanted, abs=0.006)
     legend = [float(rect.attrib["fill-opacity"]) for rect in parts["legend"].iter(f"{SVG}rect")]
     labels = [text.text.replace("−", "-") for text in parts["legend"].iter(f"{SVG}text")][1:]
     assert legend == pytest.approx([(1 + float(label)) / 2 for label in labels], abs=0.006)
     assert "100" in parse("angles", language)[1].text
-    assert MAP_THETA == 100
+    assert figures.MAP_THETA == 100
 
 
 @languages
 def test_curves_are_the_mean_of_the_cosines(language: str) -> None:
     parts = groups("distance", language, "data-part")
-    for theta in CHART_THETAS:
+    for theta in figures.CHART_THETAS:
         (path,) = parts[f"theta-{theta:g}"].iter(f"{SVG}path")
         points = re.findall(r"[ML] ([\d.-]+) ([\d.-]+)", path.attrib["d"])
-        assert len(points) > CHART_LENGTH // 2  # points in line are left out
-        speeds = [theta ** (-2 * i / CHART_DIM) for i in range(CHART_DIM // 2)]
+        assert len(points) > figures.CHART_LENGTH // 2  # points in line are left out
+        speeds = [theta ** (-2 * i / figures.CHART_DIM) for i in range(figures.CHART_DIM // 2)]
         for x, y in points:
-            distance = round((float(x) - 36) / 290 * (CHART_LENGTH - 1))
+            distance = round((float(x) - 36) / 290 * (figures.CHART_LENGTH - 1))
             score = sum(math.cos(distance * speed) for speed in speeds) / len(speeds)
-            assert float(x) == pytest.approx(36 + 290 * distance / (CHART_LENGTH - 1), abs=0.02)
+            assert float(x) == pytest.approx(
+                36 + 290 * distance / (figures.CHART_LENGTH - 1), abs=0.02
+            )
             assert float(y) == pytest.approx(24 + 160 * (1.05 - score) / 1.45, abs=0.15)
-        assert distance == CHART_LENGTH - 1
+        assert distance == figures.CHART_LENGTH - 1
 
 
 @languages
@@ -119,8 +113,8 @@ def test_brackets_join_the_numbers_that_the_function_mixes(language: str) -> Non
         row, a, b = path.attrib["data-bracket"].split()
         found[row].add((int(a), int(b)))
     for row, interleaved in (("above", True), ("below", False)):
-        for place in range(SIZE):
-            unit = torch.zeros(1, 1, 1, SIZE, dtype=torch.float64)
+        for place in range(figures.SIZE):
+            unit = torch.zeros(1, 1, 1, figures.SIZE, dtype=torch.float64)
             unit[..., place] = 1
             mixed = apply_rotary(unit, torch.tensor([1]), interleaved=interleaved).flatten()
             (pair,) = [pair for pair in found[row] if place in pair]
@@ -133,9 +127,9 @@ def test_lines_lead_to_the_same_number_and_keep_each_pair(language: str) -> None
     above, below = (
         [int(text.text) for text in rows[row].iter(f"{SVG}text")] for row in ("above", "below")
     )
-    assert above == list(range(SIZE))
+    assert above == list(range(figures.SIZE))
     assert below == [0, 2, 4, 6, 1, 3, 5, 7]
     lines = marked(root, "data-from")
-    assert len(lines) == SIZE
+    assert len(lines) == figures.SIZE
     for line in lines:
         assert above[int(line.attrib["data-from"])] == below[int(line.attrib["data-to"])]

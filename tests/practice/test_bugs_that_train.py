@@ -19,85 +19,42 @@ from attn_docs.practice.bugs_that_train import (
     NextWord,
     rounds,
 )
-from attn_docs.tables.practice._bugs import (
-    COLUMNS,
-    EXHIBITS,
-    GROUPED,
-    ORDER,
-    PROPERTY,
-    RIGHT,
-    SECTIONS,
-    changed,
-    finding,
-    layer,
-    losses,
-    report,
-    source,
-    training,
-    verdicts,
-)
 from attn_docs.testing import PROPERTIES, check_module
 from docs._tools.blocks import ROOT
+from docs._tools.bugs import FOLDER, RIGHT
+from docs._tools.page import page_module
 
-# how each trains, and what the report's cause must name
-BUGS = {
-    "missing_scale": ("as well", "scaled by 1 = 1, expected √head_dim"),
-    "scaled_by_embed_dim": ("as well", "scaled by √embed_dim"),
-    "scaled_twice": ("as well", "scaled by head_dim = 8"),
-    "softmax_over_queries": ("better", "runs over the queries"),
-    "softmax_over_heads": ("breaks", "runs over the heads"),
-    "value_from_key": ("as well", "with the key projection, k_proj"),
-    "value_is_input": ("as well", "the value is the input itself"),
-    "key_from_query": ("as well", "query and key come from one projection, q_proj"),
-    "scrambled_heads": ("better", "split by view alone"),
-    "merged_without_transpose": ("better", "merged by view alone"),
-    "tiled_key_heads": ("as well", "repeat: K1 K2 K1 K2"),
-    "ignored_mask": ("better", "accepted and ignored"),
-    "inverted_mask": ("as without", "polarity is inverted"),
-    "transposed_mask": ("better", "axes are swapped"),
-    "zero_fill": ("better", "masked scores become 0"),
-    "zero_one_added": ("better", "added to the scores as 0 and 1"),
-    "mask_after_softmax": ("better", "multiplies the weights after the softmax"),
-    "small_number_added": ("same", "the fill value is too small"),
-    "nan_in_empty_rows": ("breaks", "softmax of a row of −∞ is NaN"),
-    "mask_for_all_queries": ("same", "a mask of pairs is read as one of keys"),
-    "large_fill": ("same", "too large for float16"),
-    "causal_only_in_eval": ("better", "not applied (in training)"),
-    "causal_only_in_training": ("same", "not applied (in evaluation)"),
-    "causal_off_by_one": ("better", "off by one: a position sees the next one"),
-    "causal_inverted": ("better", "keeps the future and removes the past"),
-    "causal_from_the_first_key": ("same", "the causal mask is aligned with the first key"),
-    "samples_mixed": ("as without", "samples are mixed"),
-    "values_from_x": ("same", "keys or values are made from x, not from the context"),
-    "dropout_on_scores": ("as well", "applied to the scores, before the softmax"),
-    "dropout_without_rescale": ("as well", "not divided by 1 − p"),
-    "dropout_in_eval": ("same", "applied in evaluation"),
-    "mask_overwritten": ("same", "in-place operation writes into an argument"),
-}
-every_bug = pytest.mark.parametrize("name", ORDER)
-PAGES = [ROOT / "docs" / "practice" / f"bugs-that-train{end}" for end in (".md", ".zh.md")]
+bugs = page_module("practice/bugs-that-train", "bugs")
+
+every_bug = pytest.mark.parametrize("name", bugs.ORDER)
+PAGES = sorted((ROOT / "docs/practice/bugs-that-train").glob("*.md"))
+
+
+def source(name: str) -> str:
+    return (FOLDER / f"{name}.py").read_text(encoding="utf-8")
 
 
 def mended(name: str) -> tuple[str, torch.nn.Module]:
     """Return an exhibit with its marked line as it should be, and a layer built from it."""
-    _, good = changed(name)
-    text = re.sub(r"^( *)\S.*  # wrong: .*$", rf"\g<1>{good}", source(name), flags=re.M)
+    text = re.sub(
+        r"^( *)\S.*  # wrong: .*$", rf"\g<1>{bugs.BUGS[name].right}", source(name), flags=re.M
+    )
     module = types.ModuleType(name)
     exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102 - our own file
     torch.manual_seed(0)
-    options = {"num_kv_heads": 2} if name in GROUPED else {}
+    options = {"num_kv_heads": 2} if bugs.BUGS[name].grouped else {}
     return text, module.Attention(EMBED_DIM, NUM_HEADS, **options)
 
 
 def without_comments(text: str) -> list[str]:
     lines = (line.partition("  # ")[0] for line in text.splitlines())
-    return [line for line in lines if line and not line.startswith(('"""', "import "))]
+    return [line for line in lines if line and not line.startswith(("#", '"""', "import "))]
 
 
 def test_every_exhibit_is_in_the_order_of_the_page() -> None:
-    assert sorted(ORDER) == sorted(path.stem for path in EXHIBITS.glob("[!_]*.py"))
-    assert set(BUGS) == set(ORDER)
-    assert set(COLUMNS) == set(PROPERTIES)
+    assert sorted(bugs.ORDER) == sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
+    assert len(bugs.ORDER) >= 32
+    assert set(bugs.COLUMNS) == set(PROPERTIES)
 
 
 @every_bug
@@ -114,7 +71,7 @@ def test_mending_the_line_makes_the_layer_right(name: str) -> None:
     x, context = torch.randn(3, 5, EMBED_DIM), torch.randn(3, 7, EMBED_DIM)
     mask = torch.rand(5, 7) > 0.5
     _, layer_mended = mended(name)
-    good = layer("right", grouped=name in GROUPED)
+    good = bugs.layer("right", grouped=bugs.BUGS[name].grouped)
     good.load_state_dict(layer_mended.state_dict())
     options = {"attn_mask": mask, "context": context}
     outputs = []
@@ -127,7 +84,7 @@ def test_mending_the_line_makes_the_layer_right(name: str) -> None:
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_right_layer_passes_everything(grouped: bool) -> None:
-    found = report("right", grouped=grouped)
+    found = bugs.report("right", grouped=grouped)
     assert found.passed
     skipped = [f.property for f in found.findings if f.verdict == "not applicable"]
     assert skipped == ([] if grouped else ["group order"])
@@ -146,19 +103,19 @@ def test_right_layer_is_multi_head_attention() -> None:
 @every_bug
 def test_shape_is_right(name: str) -> None:
     x = torch.randn(2, 5, EMBED_DIM)
-    assert layer(name, grouped=name in GROUPED)(x).shape == x.shape
+    assert bugs.layer(name, grouped=bugs.BUGS[name].grouped)(x).shape == x.shape
 
 
 @every_bug
 def test_it_trains_as_the_page_says(name: str) -> None:
-    run = training(name)
-    assert run.kind == BUGS[name][0]
+    run = bugs.training(name)
+    assert run.kind == bugs.BUGS[name].trains
     if run.kind != "breaks":
         assert run.last < run.first - 0.5
 
 
 def test_nothing_trains_on_chance_alone() -> None:
-    right_run, none = losses("right"), losses("none")
+    right_run, none = bugs.losses("right"), bugs.losses("none")
     assert right_run[0] > 2.9
     assert 1.0 < sum(right_run[-10:]) / 10 < 1.2
     assert 2.2 < sum(none[-10:]) / 10 < 2.5
@@ -166,15 +123,15 @@ def test_nothing_trains_on_chance_alone() -> None:
 
 @every_bug
 def test_report_names_the_bug(name: str) -> None:
-    found = finding(name)
+    found = bugs.finding(name)
     assert found.verdict == "fail"
-    assert BUGS[name][1] in found.cause
+    assert bugs.BUGS[name].cause in found.cause
 
 
 @every_bug
 def test_no_other_failure_names_another_cause(name: str) -> None:
-    main = BUGS[name][1]
-    for found in report(name, grouped=name in GROUPED).failures:
+    main = bugs.BUGS[name].cause
+    for found in bugs.report(name, grouped=bugs.BUGS[name].grouped).failures:
         assert main in found.cause or found.cause in {
             "later positions change earlier ones: see causality",
             "samples are mixed: see batch",
@@ -184,20 +141,20 @@ def test_no_other_failure_names_another_cause(name: str) -> None:
 @every_bug
 def test_report_of_the_mended_layer_is_the_right_ones(name: str) -> None:
     # it is the right layer, as the tests above show, whose report passes
-    assert report("right", grouped=name in GROUPED).passed
-    assert not report(name, grouped=name in GROUPED).passed
+    assert bugs.report("right", grouped=bugs.BUGS[name].grouped).passed
+    assert not bugs.report(name, grouped=bugs.BUGS[name].grouped).passed
 
 
 def test_chance_and_state_are_each_found_by_one_property() -> None:
-    for names in SECTIONS["chance"].values():
+    for names in bugs.SECTIONS["chance"].values():
         for name in names:
-            assert verdicts(name).count("fail") == 1
+            assert bugs.verdicts(name).count("fail") == 1
 
 
 def test_bugs_of_the_formula_fail_the_oracle() -> None:
-    for name in ORDER:
-        assert (PROPERTY[name] in SECTIONS["formula"]) == (
-            verdicts(name)[COLUMNS.index("oracle")] == "fail"
+    for name in bugs.ORDER:
+        assert (bugs.BUGS[name].property in bugs.SECTIONS["formula"]) == (
+            bugs.verdicts(name)[bugs.COLUMNS.index("oracle")] == "fail"
         )
 
 
@@ -207,7 +164,7 @@ def test_softmax_over_heads_trains_without_a_mask() -> None:
 
 
 def test_transposed_mask_has_the_curve_of_the_ignored_mask() -> None:
-    assert losses("transposed_mask") == pytest.approx(losses("ignored_mask"), abs=1e-6)
+    assert bugs.losses("transposed_mask") == pytest.approx(bugs.losses("ignored_mask"), abs=1e-6)
 
 
 def test_a_finite_fill_passes() -> None:
@@ -238,7 +195,7 @@ def test_loss_is_one_step_of_next_word() -> None:
     inputs, targets = words[:, :-1], words[:, 1:]
     scores = model(inputs)[inputs > 0]
     expected = cross_entropy(scores, targets[inputs > 0]).item()
-    assert losses("none")[0] == pytest.approx(expected, abs=1e-12)
+    assert bugs.losses("none")[0] == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -246,7 +203,7 @@ def test_page_has_a_heading_for_each_property_and_each_bugs_lines(page) -> None:
     text = page.read_text(encoding="utf-8")
     ending = ".zh.md" if page.name.endswith(".zh.md") else ".md"
     anchors = re.findall(r"^### .*\{ #([a-z-]+) \}$", text, re.M)
-    assert anchors == [name.replace(" ", "-") for name in COLUMNS]
-    shown = re.findall(r"tables/practice/bugs_that_train/([a-z-]+?)(?:\.zh)?\.md", text)
-    assert shown == [name.replace("_", "-") for name in ORDER]
-    assert text.count(f'{ending}"\n') >= len(ORDER)
+    assert anchors == [name.replace(" ", "-") for name in bugs.COLUMNS]
+    shown = re.findall(r"bugs-that-train/made/([a-z-]+?)(?:\.zh)?\.md", text)
+    assert shown == [name.replace("_", "-") for name in bugs.ORDER]
+    assert text.count(f'{ending}"\n') >= len(bugs.ORDER)

@@ -6,33 +6,30 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from attn_docs.figures.practice.bugs_that_train import (
-    CURVES,
-    FIGURES,
-    cells_of,
-    column_places,
-    smooth,
-)
-from attn_docs.tables.practice._bugs import COLUMNS, SECTIONS, losses, verdicts
+from docs._tools.page import page_module
+
+figures = page_module("practice/bugs-that-train", "figures")
+bugs = page_module("practice/bugs-that-train", "bugs")
+
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 def parse(name: str, language: str) -> ET.Element:
-    root = ET.fromstring(FIGURES[name](language))  # noqa: S314 - our own
+    root = ET.fromstring(figures.FIGURES[name](language))  # noqa: S314 - our own
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
     return root
 
 
 @languages
-@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("section", bugs.SECTIONS)
 def test_each_cell_of_a_grid_is_a_verdict(language, section):
     root = parse(f"matrix-{section}", language)
     rows = [group for group in root.iter("g") if group.get("data-row")]
-    names = [name for shown in SECTIONS[section].values() for name in shown]
+    names = [name for shown in bugs.SECTIONS[section].values() for name in shown]
     assert [row.get("data-row") for row in rows] == names
-    places = [round(place, 2) for place in column_places()]
+    places = [round(place, 2) for place in figures.column_places()]
     for row in rows:
         cells = {}
         for path in row.iter("path"):
@@ -42,15 +39,15 @@ def test_each_cell_of_a_grid_is_a_verdict(language, section):
             for left in re.findall(r"M([\d.]+) ", path.get("d")):
                 cells[round(float(left) + (4.5 if filled else 2.5), 1)] = path.get("data-verdict")
         seen = [cells[round(place, 1)].replace("-", " ") for place in places]
-        assert seen == cells_of(row.get("data-row"))
-        assert len(cells) == len(places) == len(COLUMNS) + 2
+        assert seen == figures.cells_of(row.get("data-row"))
+        assert len(cells) == len(places) == len(bugs.COLUMNS) + 2
 
 
 @languages
 def test_headings_of_a_grid_are_the_properties_in_order(language):
     texts = [t for t in parse("matrix-mask", language).iter("text") if t.get("transform")]
-    assert [text.text for text in texts][2:] == COLUMNS
-    for text, place in zip(texts, column_places(), strict=True):
+    assert [text.text for text in texts][2:] == bugs.COLUMNS
+    for text, place in zip(texts, figures.column_places(), strict=True):
         assert float(re.search(r"translate\(([\d.]+)", text.get("transform"))[1]) == pytest.approx(
             place, abs=0.01
         )
@@ -58,28 +55,30 @@ def test_headings_of_a_grid_are_the_properties_in_order(language):
 
 @languages
 def test_description_of_a_grid_names_what_catches_each_bug(language):
-    for section, shown in SECTIONS.items():
+    for section, shown in bugs.SECTIONS.items():
         desc = next(parse(f"matrix-{section}", language).iter("desc")).text
         for names in shown.values():
             for name in names:
-                caught = [c for c, v in zip(COLUMNS, verdicts(name), strict=True) if v == "fail"]
+                caught = [
+                    c for c, v in zip(bugs.COLUMNS, bugs.verdicts(name), strict=True) if v == "fail"
+                ]
                 comma = ", " if language == "en" else "、"
                 assert comma.join(caught) in desc
 
 
 @languages
-@pytest.mark.parametrize("name", CURVES)
+@pytest.mark.parametrize("name", figures.CURVES)
 def test_curves_are_the_losses(language, name):
     root = parse("curves", language)
     groups = {group.get("data-part"): group for group in root.iter("g")}
     ends = {}
     for part, run in ((f"right-{name}", "right"), (f"wrong-{name}", name)):
-        values = [value for value in losses(run) if not math.isnan(value)]
+        values = [value for value in bugs.losses(run) if not math.isnan(value)]
         numbers = [float(n) for n in re.findall(r"-?[\d.]+", groups[part].find("path").get("d"))]
         if len(values) == 1:
             continue
         heights = numbers[1::2]
-        expected = smooth(tuple(values))
+        expected = figures.smooth(tuple(values))
         ends[part] = (heights[0], heights[-1], expected[0], expected[-1])
     for top, bottom, first, final in ends.values():
         # 74 units stand for 3.45 nats

@@ -7,10 +7,12 @@ import pytest
 import torch
 from torch import nn
 
-from attn_docs.figures.practice.test_your_attention import FIGURES, WAYS, errors, module_output
-from attn_docs.tables.practice.test_your_attention import _CHINESE, properties
 from attn_docs.testing import PROPERTIES, Adapter, Finding, Report, check_attention, check_module
 from docs._tools.blocks import ROOT
+from docs._tools.page import page_module
+
+figures = page_module("practice/test-your-attention", "figures")
+tables = page_module("practice/test-your-attention", "tables")
 
 EXAMPLES = ROOT / "attn_docs" / "examples" / "practice" / "test_your_attention"
 
@@ -109,9 +111,9 @@ def test_two_bugs_inside_are_not_explained_but_not_passed():
 
 
 def test_the_table_names_every_property_in_both_languages():
-    assert set(_CHINESE) == set(PROPERTIES)
-    for language, asks in (("en", PROPERTIES), ("zh", _CHINESE)):
-        lines = properties(language).splitlines()[2:]
+    assert set(tables._CHINESE) == set(PROPERTIES)
+    for language, asks in (("en", PROPERTIES), ("zh", tables._CHINESE)):
+        lines = tables.properties(language).splitlines()[2:]
         assert [line.split(" | ")[0] for line in lines] == [f"| `{name}`" for name in PROPERTIES]
         assert all(asks[name] in line for name, line in zip(PROPERTIES, lines, strict=True))
         assert Counter(line.split(" | ")[2] for line in lines)["✓"] == 20
@@ -119,7 +121,7 @@ def test_the_table_names_every_property_in_both_languages():
 
 def test_the_table_says_which_checker_asks():
     function = check_attention(nn.functional.scaled_dot_product_attention)
-    asked = [line.split(" | ")[2] == "✓" for line in properties("en").splitlines()[2:]]
+    asked = [line.split(" | ")[2] == "✓" for line in tables.properties("en").splitlines()[2:]]
     of_modules = [
         finding.evidence.startswith("a property of modules") for finding in function.findings
     ]
@@ -128,10 +130,10 @@ def test_the_table_says_which_checker_asks():
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_bars_of_the_search_are_the_distances(language):
-    root = ET.fromstring(FIGURES["search"](language))  # noqa: S314 - our own
+    root = ET.fromstring(figures.FIGURES["search"](language))  # noqa: S314 - our own
     bars = [element for element in root.iter() if element.get("data-way")]
-    far = errors()
-    assert len(bars) == len(WAYS) == len(far)
+    far = figures.errors()
+    assert len(bars) == len(figures.WAYS) == len(far)
     assert [error < 1e-12 for error in far] == [False, False, False, False, True]
     widths = [float(bar.attrib["width"]) for bar in bars[:4]]
     longest = max(far)
@@ -139,7 +141,7 @@ def test_the_bars_of_the_search_are_the_distances(language):
 
 
 def test_the_figure_shows_what_the_checker_finds():
-    assert module_output().shape == (6, 32)
+    assert figures.module_output().shape == (6, 32)
     report = run("printed_report")["report"]
     assert "scaled by √embed_dim" in next(
         finding.cause for finding in report.failures if finding.property == "scale"

@@ -15,6 +15,6 @@ def test_citation_is_the_same_everywhere():
     assert [cited[field] for field in fields] == [project[field] for field in fields.values()]
     wanted = {field: cited[field] for field in ("title", "version")} | {"note": cited["abstract"]}
     wanted["author"] = f"{{{cited['authors'][0]['name']}}}"
-    for page in (ROOT / "docs/reference").glob("cite*.md"):
+    for page in (ROOT / "docs/reference/cite").glob("*.md"):
         lines = re.findall(r"(\w+) += \{(.+)\}", page.read_text(encoding="utf-8"))
         assert dict(lines) == wanted, page

@@ -7,10 +7,12 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from attn_docs.tables.reference import notation
 from docs._tools import symbols
+from docs._tools.page import page_module
 from tests.conftest import ROOT, Site
 from tests.site.test_census import SOURCES, address
+
+notation = page_module("reference/notation", "tables")
 
 PAGE = "part/chapter"
 FORMULA = '<h2 id="the-formula">F</h2><div class="formula"><math>{}</math></div><h2 id="c">C</h2>'
@@ -27,7 +29,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict]:
     return own
 
 
-def linked(code: str, formula: str = f"<mi>Q</mi>{W_Q}", page: str = f"{PAGE}.md") -> str:
+def linked(code: str, formula: str = f"<mi>Q</mi>{W_Q}", page: str = f"{PAGE}/index.md") -> str:
     return symbols.link(page, FORMULA.format(formula) + BLOCK.format(code))
 
 
@@ -44,7 +46,7 @@ def test_symbols_and_their_line_are_linked() -> None:
 
 @pytest.mark.usefixtures("table")
 def test_translation_has_its_own_words() -> None:
-    html = linked("x = q", page=f"{PAGE}.zh.md")
+    html = linked("x = q", page=f"{PAGE}/index.zh.md")
     assert "在代码中：" in html
     assert 'aria-label="Q: 一个"' in html
 
@@ -72,15 +74,15 @@ def test_spacing_of_a_formula_may_differ(table: dict[str, dict]) -> None:
     ],
 )
 def test_what_is_not_there_fails_the_build(code: str, formula: str) -> None:
-    with pytest.raises(ValueError, match=rf"{PAGE}.md: not in a formula.*(x = q|'Q')"):
+    with pytest.raises(ValueError, match=rf"{PAGE}/index.md: not in a formula.*(x = q|'Q')"):
         linked(code, formula)
 
 
 def test_headings_and_other_pages_stay_as_they_are(table: dict[str, dict]) -> None:
     assert table
     heading, page = "The <em>formula</em>", FORMULA.format("<mi>Q</mi>")
-    assert symbols.link(f"{PAGE}.md", heading) == heading
-    assert symbols.link("part/other.md", page) == page
+    assert symbols.link(f"{PAGE}/index.md", heading) == heading
+    assert symbols.link("part/other/index.md", page) == page
 
 
 @pytest.mark.parametrize("page", sorted(symbols.pages()))
@@ -101,7 +103,7 @@ def test_the_notation_page_has_every_symbol(language: str) -> None:
     own = notation.chapters(language).splitlines()
     for page, of in symbols.pages().items():
         for key, symbol in of["symbols"].items():
-            meaning, link = f"| {symbol[language]} |", f"(../{page}.md#the-formula)"
+            meaning, link = f"| {symbol[language]} |", f"(../../{page}/index.md#the-formula)"
             rows = [
                 row for row in own if f"| ${symbol['tex'][0]}$ {meaning}" in row and link in row
             ]

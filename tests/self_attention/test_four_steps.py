@@ -23,9 +23,11 @@ from attn_docs import (
     causal_mask,
     padding_mask,
 )
-from attn_docs.benchmarks.self_attention import four_steps as benchmark
-from attn_docs.tables.self_attention.four_steps import numbers, operations, parameters
 from docs._tools.blocks import ROOT
+from docs._tools.page import page_module
+
+benchmark = page_module("self-attention/four-steps", "benchmark")
+tables = page_module("self-attention/four-steps", "tables")
 
 proof = settings(derandomize=True, deadline=None, max_examples=30)
 BATCH, LENGTH, IN, OUT = 2, 5, 7, 3
@@ -203,7 +205,7 @@ def test_the_worked_example() -> None:
         layer.weight.copy_(matrix.T)
         layer.bias.zero_()
     torch.testing.assert_close(module(words[None])[0], wanted, rtol=0, atol=1e-12)
-    said = numbers()
+    said = tables.numbers()
     assert [said[name] for name in ("weight_low", "weight_high")] == [f"{low:.3f}", f"{high:.3f}"]
     assert said["last_cat"] == f"{cat:.3f}"
 
@@ -359,11 +361,11 @@ def test_wrong_masks_are_named(kind: type) -> None:
 def test_the_table_counts_what_is_there(kind: type) -> None:
     module, output = make(kind).float().eval(), kind is ScaledDotProductSelfAttention
     d = IN if output else OUT
-    assert parameters(module) == (4 * d * d + 4 * d if output else 3 * IN * d + 3 * d)
+    assert tables.parameters(module) == (4 * d * d + 4 * d if output else 3 * IN * d + 3 * d)
     # the counter knows no number for the processor's fast kernel
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         module(torch.randn(1, LENGTH, IN))
-    wanted = operations(LENGTH, IN, d, output=output)
+    wanted = tables.operations(LENGTH, IN, d, output=output)
     if output:
         assert wanted == 8 * LENGTH * d * d + 4 * LENGTH**2 * d
     assert counter.get_total_flops() == wanted

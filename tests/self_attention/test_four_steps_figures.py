@@ -8,25 +8,15 @@ import pytest
 import torch
 
 from attn_docs import FusedSelfAttention, SelfAttention
-from attn_docs.figures.self_attention.four_steps import (
-    FIGURES,
-    KEEP,
-    W_K,
-    W_Q,
-    W_V,
-    WORDS,
-    X,
-    dropout_maps,
-    matrices,
-    measured,
-    splits,
-)
+from docs._tools.page import page_module
+
+figures = page_module("self-attention/four-steps", "figures")
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 def parse(name: str, language: str) -> ET.Element:
-    root = ET.fromstring(FIGURES[name](language))  # noqa: S314 - our own
+    root = ET.fromstring(figures.FIGURES[name](language))  # noqa: S314 - our own
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
     return root
@@ -76,9 +66,12 @@ def grid(group: ET.Element) -> list[list[SimpleNamespace]]:
 
 
 @languages
-@pytest.mark.parametrize("name", sorted(matrices()))
+@pytest.mark.parametrize("name", sorted(figures.matrices()))
 def test_each_matrix_shows_its_numbers_and_shades_them(name: str, language: str) -> None:
-    seen, matrix = grid(named(parse("projections", language), "data-matrix", name)), matrices()
+    seen, matrix = (
+        grid(named(parse("projections", language), "data-matrix", name)),
+        figures.matrices(),
+    )
     values = matrix[name].tolist()
     assert [len(row) for row in seen] == [len(row) for row in values]
     largest = max(map(max, values))
@@ -91,12 +84,16 @@ def test_each_matrix_shows_its_numbers_and_shades_them(name: str, language: str)
 
 
 def test_the_matrices_are_those_of_the_module() -> None:
-    module, found = SelfAttention(4, 4).double().requires_grad_(False), matrices()
-    for layer, matrix in ((module.q_proj, W_Q), (module.k_proj, W_K), (module.v_proj, W_V)):
+    module, found = SelfAttention(4, 4).double().requires_grad_(False), figures.matrices()
+    for layer, matrix in (
+        (module.q_proj, figures.W_Q),
+        (module.k_proj, figures.W_K),
+        (module.v_proj, figures.W_V),
+    ):
         layer.weight.copy_(matrix.T)
         layer.bias.zero_()
-    torch.testing.assert_close(module(X[None])[0], found["output"], rtol=0, atol=1e-12)
-    assert torch.equal(found["query"], module.q_proj(X))
+    torch.testing.assert_close(module(figures.X[None])[0], found["output"], rtol=0, atol=1e-12)
+    assert torch.equal(found["query"], module.q_proj(figures.X))
 
 
 @languages
@@ -104,7 +101,7 @@ def test_rows_and_columns_are_named(language: str) -> None:
     root = parse("projections", language)
     for name in ("scores", "weights"):
         seen = grid(named(root, "data-matrix", name))
-        for index, word in enumerate(WORDS):
+        for index, word in enumerate(figures.WORDS):
             cell = seen[0][index]
             above = [
                 text.text
@@ -129,14 +126,14 @@ def test_the_split_is_what_the_code_does(way: str, language: str) -> None:
     projected = fused.qkv_proj(torch.zeros(1, 1, 1))
     parts = projected.chunk(3, dim=-1) if way == "chunk" else projected.view(1, 1, 4, 3).unbind(-1)
     assert shown == [int(place) for part in parts for place in part.flatten().tolist()]
-    assert shown == [place for part in splits()[way] for place in part]
+    assert shown == [place for part in figures.splits()[way] for place in part]
 
 
 @languages
 @pytest.mark.parametrize("name", ["none", "weights", "scores"])
 def test_dropout_maps_show_weights_frames_and_sums(name: str, language: str) -> None:
     root = parse("dropout", language)
-    group, weights = named(root, "data-map", name), dropout_maps()[name]
+    group, weights = named(root, "data-map", name), figures.dropout_maps()[name]
     seen = grid(group)
     for line, row in zip(seen, weights.tolist(), strict=True):
         assert [cell.inside for cell in line] == [[f"{weight:.2f}"] for weight in row]
@@ -148,21 +145,23 @@ def test_dropout_maps_show_weights_frames_and_sums(name: str, language: str) -> 
         ]
         assert f"{sum(row):.2f}" in sums[-1]
     framed = sorted(cell.element.attrib["data-dropped"] for cell in cells(group, dropped=True))
-    coins = [f"{i},{j}" for i in range(3) for j in range(3) if not KEEP[i, j]]
+    coins = [f"{i},{j}" for i in range(3) for j in range(3) if not figures.KEEP[i, j]]
     assert framed == ([] if name == "none" else coins)
 
 
 def test_dropout_maps_say_what_the_chapter_says() -> None:
-    maps = dropout_maps()
-    assert (maps["weights"][KEEP == 0] == 0).all()
-    torch.testing.assert_close(maps["weights"][KEEP == 1], 2 * maps["none"][KEEP == 1])
+    maps = figures.dropout_maps()
+    assert (maps["weights"][figures.KEEP == 0] == 0).all()
+    torch.testing.assert_close(
+        maps["weights"][figures.KEEP == 1], 2 * maps["none"][figures.KEEP == 1]
+    )
     assert (maps["scores"] > 0.1).all()
     torch.testing.assert_close(maps["scores"].sum(-1), torch.ones(3).double())
 
 
 @languages
 def test_the_chart_shows_the_measured_table(language: str) -> None:
-    root, found = parse("fused", language), measured()
+    root, found = parse("fused", language), figures.measured()
     assert len(found) == 4
     ticks = {
         float(text.text): float(text.attrib["y"])

@@ -14,7 +14,7 @@ CHAPTER = "foundations/scaled-dot-product/"
 TEMPLATES = ["", CHAPTER, "reference/api/foundations/scaled-dot-product/"]
 CONTRAST = ["color-contrast", "link-in-text-block"]  # of text, and of links in it: the slow rules
 FIRST_VIEW = 180 * 1024
-SCRIPTS = {file.name for file in (ROOT / "docs/assets/javascripts").iterdir()}  # our own
+SCRIPTS = {file.name for file in (ROOT / "docs").rglob("*.js")}  # our own
 SHIFT = """() => new Promise(resolve => {
     let shift = 0
     new PerformanceObserver(list => list.getEntries().forEach(entry => shift += entry.value))

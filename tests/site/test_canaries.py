@@ -12,6 +12,7 @@ from mkdocs.config import load_config
 from sybil import Document
 
 from docs._tools import blocks
+from docs._tools.page import MisplacedPageError
 from tests import docs_plugin
 from tests.site.test_census import PAGES, run_isolated
 from tests.site.test_generated import NOT_PROSE, assert_same, typed_numbers
@@ -91,20 +92,31 @@ def test_every_fence_of_pages_and_docstrings_is_collected() -> None:
 @pytest.mark.parametrize("fault", FAULTS["in_the_build"])
 def test_a_fault_stops_the_build(fault: str, tmp_path: Path, caplog) -> None:
     page, message = FAULTS["in_the_build"][fault]
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    (folder / "canary.md").write_text(f"# Page\n\n{page}\n", encoding="utf-8")
+    with pytest.raises(Exception, match=message):
+        build_page(tmp_path, "canary/index.md", f"# Page\n\n{page}\n")
+    assert "canary/index.md" in caplog.text
+
+
+def build_page(folder: Path, source: str, text: str) -> None:
+    """Build a site of one page."""
+    page = folder / "docs" / source
+    page.parent.mkdir(parents=True)
+    page.write_text(text, encoding="utf-8")
     config = load_config(
         str(blocks.ROOT / "mkdocs.yml"),
-        docs_dir=str(folder),
-        site_dir=str(tmp_path / "site"),
+        docs_dir=str(folder / "docs"),
+        site_dir=str(folder / "site"),
         nav=None,
         plugins=[],
         theme={"name": "mkdocs"},
     )
-    with pytest.raises(Exception, match=message):
-        build(config)
-    assert "canary.md" in caplog.text
+    build(config)
+
+
+@pytest.mark.parametrize("source", ["part/canary.md", "canary/page.zh.md", "Part/canary/index.md"])
+def test_a_misplaced_page_stops_the_build(source: str, tmp_path: Path) -> None:
+    with pytest.raises(MisplacedPageError, match=f"docs/{re.escape(source)}: a page must be index"):
+        build_page(tmp_path, source, "# Page\n")
 
 
 def test_stale_files_are_noticed() -> None:

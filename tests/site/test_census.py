@@ -13,12 +13,11 @@ from sybil import Document
 
 from docs._tools import blocks, built
 from docs._tools.code_blocks import VERIFIED
-from docs._tools.numbers import NUMBERS
+from docs._tools.page import DOCS, place_of, sources
 from tests.conftest import Site
 from tests.docs_plugin import OTHER_FENCES, parse
 
-DOCS = blocks.ROOT / "docs"
-FILES = sorted(p for p in DOCS.rglob("*.md") if not p.relative_to(DOCS).parts[0].startswith("_"))
+FILES = [DOCS / source for source in sources()]
 PAGES = [page for page in FILES if "\nredirect: " not in page.read_text(encoding="utf-8")]
 SOURCES = pytest.mark.parametrize("source", PAGES, ids=lambda p: p.relative_to(DOCS).as_posix())
 MODULE = re.compile(r"^::: ([\w.]+)$", re.M)
@@ -26,10 +25,8 @@ MODULE = re.compile(r"^::: ([\w.]+)$", re.M)
 
 def address(source: Path) -> str:
     """Return where a page's source is published."""
-    place = source.relative_to(DOCS).as_posix().removesuffix(".md")
-    if place.endswith(".zh"):
-        place = f"zh/{place.removesuffix('.zh')}"
-    return place.removesuffix("index") if place.endswith("index") else f"{place}/"
+    folder, language = place_of(source.relative_to(DOCS).as_posix())
+    return ("zh/" if language == "zh" else "") + (f"{folder}/" if folder else "")
 
 
 def collected(source: Path) -> list[str]:
@@ -88,7 +85,7 @@ def test_every_page_is_built_and_no_other(site: Site) -> None:
 
 
 def test_counts_on_the_home_page_are_those_of_the_built_site(site: Site) -> None:
-    numbers = json.loads(NUMBERS.read_text(encoding="utf-8"))
+    numbers = json.loads((DOCS / "made" / "numbers.json").read_text(encoding="utf-8"))
     counted = built.count(site.path)
     assert {name: numbers[name] for name in counted} == counted, "run `make outputs`"
 
@@ -114,3 +111,7 @@ def test_one_copied_block_of_the_page_runs_in_a_fresh_interpreter(source: Path, 
 def test_no_todo_is_left() -> None:
     files = [*PAGES, *(blocks.ROOT / "attn_docs").rglob("*.py")]
     assert [str(path) for path in files if "TODO" in path.read_text(encoding="utf-8")] == []
+
+
+def test_no_data_of_a_page_is_published(site: Site) -> None:
+    assert [str(path) for path in site.path.rglob("*.toml")] == []

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from docs._tools import blocks, generate
-from docs._tools.numbers import NUMBERS
-from tests.site.test_census import DOCS, SOURCES
+from docs._tools.built import count
+from docs._tools.page import DOCS
+from tests.site.test_census import SOURCES
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 INCLUDE = re.compile(r'^ *--8<-- "(docs/[^"]+)"$', re.M)
@@ -39,8 +40,7 @@ def assert_same(old: str, new: str, what: str) -> None:
 @pytest.mark.parametrize(("kind", "command"), [("FIGURES", "figures"), ("TABLES", "outputs")])
 def test_files_are_fresh(kind: str, command: str) -> None:
     expected = generate.generated(kind)
-    there = {path for path in generate.FOLDERS[kind][0].rglob("*") if path.is_file()}
-    assert there == set(expected), f"run `make {command}`"
+    assert generate.stored(kind) == set(expected), f"run `make {command}`"
     for path, text in expected.items():
         name = f"{path.relative_to(blocks.ROOT)} (run `make {command}`)"
         assert_same(path.read_text(encoding="utf-8"), text, name)
@@ -51,14 +51,17 @@ def test_figures_are_the_same_each_time() -> None:
 
 
 def test_numbers_are_fresh() -> None:
-    stored = json.loads(NUMBERS.read_text(encoding="utf-8"))
     fresh = generate.numbers()
-    stale = {
-        name: (stored.get(name), fresh.get(name))
-        for name in stored.keys() | fresh.keys()
-        if not name.startswith("site.") and stored.get(name) != fresh.get(name)
-    }
-    assert not stale, f"docs/_generated/numbers.json, stored and computed: {stale}"
+    assert set(DOCS.glob("**/made/numbers.json")) == set(fresh), "run `make outputs`"
+    for path, computed in fresh.items():
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        counted = count(None) if path.parents[1] == DOCS else {}  # those of a built site
+        stale = {
+            name: (stored.get(name), computed.get(name))
+            for name in stored.keys() | computed.keys()
+            if name not in counted and stored.get(name) != computed.get(name)
+        }
+        assert not stale, f"{path.relative_to(blocks.ROOT)}, stored and computed: {stale}"
 
 
 def test_every_generated_file_is_shown_on_a_page() -> None:
@@ -67,12 +70,12 @@ def test_every_generated_file_is_shown_on_a_page() -> None:
         for page in DOCS.rglob("*.md")
         for path in INCLUDE.findall(page.read_text(encoding="utf-8"))
     }
-    made = {*(DOCS / "assets" / "figures").rglob("*.svg"), *NUMBERS.parent.rglob("*.md")}
+    made = {*DOCS.glob("**/made/*.svg"), *DOCS.glob("**/made/*.md"), *DOCS.glob("**/measured/*.md")}
     assert made - shown == set()
 
 
 def test_both_languages_show_the_same_measurement() -> None:
-    for english in (NUMBERS.parent / "benchmarks").rglob("*.md"):
+    for english in DOCS.glob("**/measured/*.md"):
         if not english.name.endswith(".zh.md"):
             chinese = english.with_suffix(".zh.md")
             texts = [path.read_text(encoding="utf-8") for path in (english, chinese)]

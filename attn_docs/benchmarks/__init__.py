@@ -1,1 +1,0 @@
-"""Measured comparisons, side by side in one run; `make bench` prints and stores them."""

@@ -1,1 +1,0 @@
-"""What draws the site's figures, from the values they show."""

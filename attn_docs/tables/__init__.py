@@ -1,1 +1,0 @@
-"""The tables and numbers that the pages show, computed."""

@@ -1,1 +1,0 @@
-"""Tables and numbers of the chapters of the part Practice."""

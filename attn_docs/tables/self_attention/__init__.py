@@ -1,1 +1,0 @@
-"""Tables and numbers of the chapters on self-attention."""

@@ -1,0 +1,108 @@
+"""Time and peak memory of a function, and where and when they were measured."""
+
+import multiprocessing
+import platform
+import re
+import resource
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+from torch.utils.benchmark import Timer
+
+THREADS = 2
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute on one thread, the fastest for so little, and leave chance as it was."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def kernel_of(call: Callable[[], object]) -> str:
+    """Return the operator that does a call's work: PyTorch's attention kernel if it ran one."""
+    call()
+    with profile(activities=[ProfilerActivity.CPU]) as profiler:
+        call()
+    spent = {event.key: event.self_cpu_time_total for event in profiler.key_averages()}
+    attention = [name for name in spent if re.match(r"aten::_scaled_dot_product_\w+", name)]
+    return min(attention) if attention else max(spent, key=lambda name: spent[name])
+
+
+def seconds(function: Callable[[], object]) -> float:
+    """Return the median time of a call."""
+    timer = Timer("function()", globals={"function": function}, num_threads=THREADS)
+    return timer.blocked_autorange(min_run_time=0.5).median
+
+
+def paired_ratio(
+    first: Callable[[], object], second: Callable[[], object], rounds: int = 31
+) -> float:
+    """Return the first call's time over the second's: the median of pairs taken in turns.
+
+    A busy machine slows both calls of a pair alike.
+    """
+    first()
+    calls = max(1, round(0.002 / _seconds(second, 3)))
+    ratios = []
+    for turn in range(rounds):
+        order = (first, second) if turn % 2 else (second, first)
+        spent = {call: _seconds(call, calls) for call in order}
+        ratios.append(spent[first] / spent[second])
+    return statistics.median(ratios)
+
+
+def _seconds(call: Callable[[], object], calls: int) -> float:
+    start = time.perf_counter()
+    for _ in range(calls):
+        call()
+    return (time.perf_counter() - start) / calls
+
+
+def peak_mebibytes(function: Callable[[], object]) -> float:
+    """Return how far one call raises the peak memory of a fresh process."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_peak, args=(function, sender))
+    process.start()
+    peak: float = receiver.recv()
+    process.join()
+    return peak
+
+
+def _peak(function: Callable[[], object], sender: Connection) -> None:
+    torch.set_num_threads(1)  # a forked process has lost the pool of threads
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    function()
+    sender.send((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+
+
+def circumstances(language: str, threads: int = THREADS) -> str:
+    """Return date, versions and machine, for the caption of a measurement."""
+    date = datetime.now(UTC).date().isoformat()
+    parts = [f"PyTorch {torch.__version__}", f"Python {platform.python_version()}", _processor()]
+    return {
+        "en": f"Measured on {date}: {', '.join(parts)}, {threads} thread{'s' * (threads > 1)}.",
+        "zh": f"测量于 {date}：{'，'.join(parts)}，{threads} 个线程。",
+    }[language]
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

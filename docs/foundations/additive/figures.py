@@ -1,0 +1,230 @@
+"""Figures of the chapter on additive attention."""
+
+import functools
+from collections.abc import Callable
+
+import drawsvg
+import torch
+from torch import Tensor
+
+from attn_docs import AdditiveAttention
+from docs._kit.draw import (
+    ACCENT,
+    ACCENT_2,
+    INK,
+    SHADE,
+    arrow,
+    box,
+    canvas,
+    finish,
+    stage_line,
+    write,
+)
+
+KEY = "foundations-additive"
+EXAMPLE = {"n": 3, "m": 5, "q": 4, "k": 2, "h": 4, "e": 2}
+
+_BLOCKS = {
+    "en": {
+        "title": "Additive attention, with shapes",
+        "desc": (
+            "q_proj turns the queries, n × q, into n × h numbers; k_proj turns the keys, m × k, "
+            "into m × h. Each query is added to each key, which makes n × m × h numbers; tanh "
+            "keeps that shape; score_proj makes the n × m scores of them. Softmax over the keys "
+            "makes weights, n × m, and the weights times the values, m × e, are the output, "
+            "n × e. The small grids show each shape for n = {n}, m = {m}, q = {q}, k = {k}, "
+            "h = {h} and e = {e}."
+        ),
+        "query": "queries",
+        "key": "keys",
+        "value": "values",
+        "add": "add, each with each",
+        "normalise": "softmax over keys",
+        "mix": "weights × values",
+        "hidden": "hidden, ",
+        "scores": "scores, ",
+        "weights": "weights, ",
+        "output": "output",
+    },
+    "zh": {
+        "title": "加性注意力及各处的形状",
+        "desc": (
+            "q_proj 把 n × q 的查询变成 n × h 个数，k_proj 把 m × k 的键变成 m × h 个数。"
+            "每个查询与每个键相加，得到 n × m × h 个数；tanh 不改变形状；"
+            "score_proj 再由它得到 n × m 的分数。沿着键做 softmax 得到 n × m 的权重，"
+            "权重乘以 m × e 的值，就是 n × e 的输出。"
+            "小方格按 n = {n}、m = {m}、q = {q}、k = {k}、h = {h}、e = {e} 画出各处的形状。"
+        ),
+        "query": "查询",
+        "key": "键",
+        "value": "值",
+        "add": "两两相加",
+        "normalise": "沿键做 softmax",
+        "mix": "权重 × 值",
+        "hidden": "隐藏层，",
+        "scores": "分数，",
+        "weights": "权重，",
+        "output": "输出",
+    },
+}
+
+
+def block_diagram(language: str) -> str:
+    """Draw the way from queries and keys to scores and output, with the shape on every arrow."""
+    text = _BLOCKS[language]
+    drawing = canvas(340, 492)
+    middle, width, height = 112, 224, 32
+    for name, shape, x in (("query", "nq", 1), ("key", "mk", 123), ("value", "me", 239)):
+        _tensor(drawing, text[name], shape, x, 1)
+    for left, name, shape in ((1, "q_proj", "nh"), (123, "k_proj", "mh")):
+        centre = left + 50
+        arrow(drawing, (centre, 47), (centre, 71))
+        box(drawing, left, 73, 100, height)
+        write(drawing, name, centre, 89, 12, font_weight="bold")
+        arrow(drawing, (centre, 107), (centre, 135))
+        _shape(drawing, shape, centre + 8, 121, "")
+    rows = (
+        (text["add"], "nmh", "hidden"),
+        ("tanh", "nmh", "hidden"),
+        ("score_proj", "nm", "scores"),
+        (text["normalise"], "nm", "weights"),
+        (text["mix"], "", ""),
+    )
+    for index, (operation, shape, result) in enumerate(rows):
+        y = 137 + 64 * index
+        box(drawing, 1, y, width - 2, height)
+        write(drawing, operation, middle, y + height / 2, 12, font_weight="bold")
+        if shape:
+            arrow(drawing, (middle, y + height + 2), (middle, y + 62))
+            _shape(drawing, shape, middle + 14, y + height + 16, text[result])
+    y = 137 + 64 * 4
+    arrow(drawing, (289, 47), (289, y + height / 2), (width + 2, y + height / 2))
+    arrow(drawing, (middle, y + height + 2), (middle, y + height + 20))
+    _tensor(drawing, text["output"], "ne", middle - 50, y + height + 22)
+    desc = text["desc"].format(**EXAMPLE)
+    return finish(drawing.as_svg(header=""), f"{KEY}-block-diagram", text["title"], desc)
+
+
+def _tensor(drawing: drawsvg.Drawing, name: str, shape: str, x: float, y: float) -> None:
+    """Draw an input or output: an outlined box with its name and its shape."""
+    box(drawing, x, y, 100, 44, fill="none", stroke=INK, stroke_width=1.25)
+    _grid(drawing, shape, x + 10, y + 22)
+    write(drawing, name, x + 36, y + 14, text_anchor="start", font_weight="bold")
+    write(drawing, " × ".join(shape), x + 36, y + 31, 12, text_anchor="start")
+
+
+def _shape(drawing: drawsvg.Drawing, shape: str, x: float, y: float, name: str) -> None:
+    """Write beside an arrow what goes along it."""
+    _grid(drawing, shape, x, y)
+    offset = 44 if len(shape) == 3 else 30
+    write(drawing, name + " × ".join(shape), x + offset, y, 12, text_anchor="start")
+
+
+def _grid(drawing: drawsvg.Drawing, shape: str, x: float, y: float) -> None:
+    """Draw a small matrix of that shape, or as many behind each other as the last axis is long."""
+    rows, columns = (EXAMPLE[letter] for letter in shape[:2])
+    depth = EXAMPLE[shape[2]] if len(shape) == 3 else 1
+    cell, group = 4.5, drawsvg.Group(data_shape=shape)
+    width, height, top = columns * cell, rows * cell, y - rows * cell / 2
+    for layer in reversed(range(depth)):  # from the back to the front
+        left, high = x + 3 * layer, top + 1.5 * (depth - 1) - 3 * layer
+        lines = drawsvg.Path(fill=ACCENT, fill_opacity=SHADE, stroke=INK, stroke_width=0.75)
+        lines.M(left, high).h(width).v(height).h(-width).Z()
+        if layer == 0:
+            for row in range(1, rows):
+                lines.M(left, high + row * cell).h(width)
+            for column in range(1, columns):
+                lines.M(left + column * cell, high).v(height)
+        group.append(lines)
+    drawing.append(group)
+
+
+STEPS = (-2, -1, 0, 1, 2)
+
+
+def scores() -> dict[str, Tensor]:
+    """Return both scores of queries and keys of one number each, rows the queries."""
+    numbers = torch.tensor(STEPS, dtype=torch.float64)[None, :, None]
+    attend = AdditiveAttention(query_dim=1, key_dim=1, hidden_dim=1).double().requires_grad_(False)
+    for parameter in attend.parameters():
+        parameter.fill_(1.0)
+    return {"additive": attend.score(numbers, numbers)[0], "dot": (numbers @ numbers.mT)[0]}
+
+
+_SCORES = {
+    "en": {
+        "title": "Two scores of numbers q and k",
+        "desc": (
+            "Two grids, queries from −2 to 2 as rows and keys from −2 to 2 as columns, the score "
+            "written in each cell; one colour for scores above zero, another for scores below, "
+            "the stronger the larger. The additive score tanh(q + k) lies between −1 and 1, is "
+            "the same along each diagonal of equal q + k, and grows with k in every row. The dot "
+            "product q·k goes from −4 to 4; it grows with k where q is positive, falls where q "
+            "is negative, and is zero where q is."
+        ),
+        "query": "query",
+        "key": "key",
+        "additive": "additive: tanh(q + k)",
+        "dot": "dot product: q · k",
+    },
+    "zh": {
+        "title": "数 q 与 k 的两种分数",
+        "desc": (
+            "两个方格图，行是 −2 到 2 的查询，列是 −2 到 2 的键，每格写着分数；"
+            "正的分数一种颜色，负的另一种，绝对值越大颜色越深。加性分数 tanh(q + k) "
+            "在 −1 与 1 之间，沿着 q + k 相等的对角线不变，每一行都随 k 增大。"
+            "点积 q·k 从 −4 到 4；q 为正的行随 k 增大，q 为负的行随 k 减小，q 为零的行全是零。"
+        ),
+        "query": "查询",
+        "key": "键",
+        "additive": "加性：tanh(q + k)",
+        "dot": "点积：q · k",
+    },
+}
+
+
+def score_maps(language: str) -> str:
+    """Draw the additive score and the dot product over queries and keys of one number."""
+    text = _SCORES[language]
+    drawing = canvas(340, 384)
+    for name, matrix, top in zip(("additive", "dot"), scores().values(), (0, 196), strict=True):
+        group = drawsvg.Group(data_score=name)
+        _score_map(group, matrix, top, text, text[name])
+        drawing.append(group)
+    return finish(drawing.as_svg(header=""), f"{KEY}-score-maps", text["title"], text["desc"])
+
+
+def _score_map(
+    group: drawsvg.Group, matrix: Tensor, top: float, text: dict[str, str], name: str
+) -> None:
+    left, width, height = 52, 57, 26
+    write(group, name, left, top + 8, text_anchor="start", font_weight="bold")
+    write(group, f"{text['query']} ↓", 0, top + 32, 12, text_anchor="start")
+    write(group, f"{text['key']} →", 336, top + 8, 12, text_anchor="end")
+    largest = matrix.abs().max().item()
+    for row, line in enumerate(matrix.tolist()):
+        y = top + 46 + row * height
+        write(group, _number(STEPS[row]), left - 14, y + height / 2, 12, text_anchor="end")
+        write(group, _number(STEPS[row]), left + (row + 0.5) * width, top + 32, 12)
+        for column, score in enumerate(line):
+            x = left + column * width
+            look = {
+                "fill": ACCENT if score > 0 else ACCENT_2,
+                "fill_opacity": round(SHADE * abs(score) / largest, 4),
+                "stroke": INK,
+                "stroke_opacity": 0.35,
+            }
+            group.append(drawsvg.Rectangle(x, y, width, height, **look))
+            label = f"{score:.2f}" if score % 1 else f"{score:.0f}"
+            write(group, _number(label), x + width / 2, y + height / 2, 12)
+
+
+def _number(number: object) -> str:
+    return str(number).replace("-", "−")  # a minus, not a hyphen
+
+
+FIGURES: dict[str, Callable[[str], str]] = {
+    "stage-line": functools.partial(stage_line, KEY, lit=("score",)),
+    "block-diagram": block_diagram,
+    "score-maps": score_maps,
+}

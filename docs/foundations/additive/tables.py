@@ -1,0 +1,76 @@
+"""What additive attention costs, and the numbers of its worked example."""
+
+import math
+
+import torch
+
+from attn_docs import AdditiveAttention
+from docs._kit.markdown import table
+
+SIZE = 64
+LENGTHS = (128, 1024, 8192)
+
+
+def parameters(query_dim: int, key_dim: int, hidden_dim: int) -> int:
+    """Count the parameters of the module itself."""
+    module = AdditiveAttention(query_dim, key_dim, hidden_dim)
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def operations(n: int, m: int, q: int, k: int, h: int) -> int:
+    """Count the score's operations: a multiply-add as two, a sum or a tanh as one."""
+    return 2 * n * q * h + 2 * m * k * h + n * m * (h + h + 2 * h)
+
+
+def hidden_bytes(n: int, m: int, h: int, dtype: torch.dtype = torch.float32) -> int:
+    """Count the bytes of the tensor (n, m, h) that is made on the way to the scores."""
+    return n * m * h * dtype.itemsize
+
+
+def cost(language: str) -> str:
+    """Return the score's operations and memory against length, beside the dot product's."""
+    header = {
+        "en": ("length $n = m$", "operations", "dot product", "hidden layer", "scores"),
+        "zh": ("长度 $n = m$", "运算次数", "点积的运算次数", "隐藏层占用", "分数占用"),
+    }[language]
+    rows = (
+        (
+            f"{n:,}",
+            f"{operations(n, n, SIZE, SIZE, SIZE) / 1e6:,.1f} M",
+            f"{2 * n * n * SIZE / 1e6:,.1f} M",
+            f"{hidden_bytes(n, n, SIZE) / 2**20:,.4g} MiB",
+            f"{hidden_bytes(n, n, 1) / 2**20:,.4g} MiB",
+        )
+        for n in LENGTHS
+    )
+    count = parameters(SIZE, SIZE, SIZE)
+    caption = {
+        "en": (
+            f"The score alone, $d_q = d_k = h = {SIZE}$, {count:,} parameters, float32, batch 1. "
+            "The dot product has no hidden layer and the same scores."
+        ),
+        "zh": (
+            f"只算打分，$d_q = d_k = h = {SIZE}$，{count:,} 个参数，float32，批次为 1。"
+            "点积没有隐藏层，分数的占用与此相同。"
+        ),
+    }[language]
+    return f"{table(header, rows)}\n\n{caption}"
+
+
+TABLES = {"cost": cost}
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the chapter's sentences use."""
+    one, two = math.tanh(1), math.tanh(2)
+    scores = torch.tensor([-one - two, -two, -2 * one], dtype=torch.float64)
+    weights = torch.softmax(scores, dim=-1)
+    return {
+        "hidden_megabytes": f"{hidden_bytes(100, 200, 64) / 1e6:.2f}",
+        "score_cat": f"{-scores[1]:.4f}",
+        "score_sleeps": f"{-scores[2]:.4f}",
+        "score_the": f"{-scores[0]:.4f}",
+        "tanh_one": f"{one:.4f}",
+        "tanh_two": f"{two:.4f}",
+        "weight_cat": f"{weights[1]:.4f}",
+    }

@@ -1,0 +1,151 @@
+"""Figures of the chapter on bilinear attention."""
+
+import functools
+from collections.abc import Callable
+
+import matplotlib.style
+import torch
+from matplotlib.axes import Axes
+
+from docs._kit import chart
+from docs._kit.draw import stage_line
+
+KEY = "foundations-bilinear"
+SIZES = (2, 4, 8, 16, 32, 64, 128)
+STARTS = ("small", "unit")
+DIVISORS = ("fourth", "square")
+
+
+@functools.cache
+def measure_variance(start: str, divisor: str, seed: int = 0) -> tuple[float, ...]:
+    """Measure the variance of qᵀWk over a divisor for queries of size d and keys of size 2d.
+
+    Queries and keys are unit-normal, independent and float64; 32 matrices, 512 pairs each.
+
+    Args:
+        start: "small" if W's entries have standard deviation (q·k)^(-1/4), "unit" if 1.
+        divisor: "fourth" for (q·k)^(1/4), "square" for √(q·k).
+        seed: Where the random numbers start; all settings see the same ones.
+    """
+    power = {"fourth": 0.25, "square": 0.5}[divisor] + {"small": 0.25, "unit": 0.0}[start]
+    return tuple(
+        variance / (2 * d * d) ** (2 * power)
+        for d, variance in zip(SIZES, _products(seed), strict=True)
+    )
+
+
+@functools.cache
+def _products(seed: int) -> tuple[float, ...]:
+    """Return the variance of qᵀWk itself, W's entries being unit-normal."""
+    generator = torch.Generator().manual_seed(seed)
+    variances = []
+    for d in SIZES:
+        query, weight, key = (
+            torch.randn(32, *shape, generator=generator, dtype=torch.float64)
+            for shape in ((512, d), (d, 2 * d), (512, 2 * d))
+        )
+        variances.append(((query @ weight) * key).sum(-1).var().item())
+    return tuple(variances)
+
+
+_TEXT = {
+    "en": {
+        "title": "Variance of the bilinear score under two divisors",
+        "desc": (
+            "Two charts of the variance of the score against the query's size d, from 2 to 128, "
+            "keys being twice as large, both axes logarithmic. Above, the entries of W start "
+            "small, with variance 1/√(q·k): divided by ⁴√(q·k) the score keeps a variance near "
+            "1, at d = 128 {small_fourth}; divided by √(q·k) it falls to {small_square}. Below, "
+            "the entries start with variance 1: divided by ⁴√(q·k) the variance grows to "
+            "{unit_fourth}; divided by √(q·k) it stays near 1, at d = 128 {unit_square}."
+        ),
+        "small": "W starts with variance 1/√(q·k)",
+        "unit": "W starts with variance 1",
+        "fourth": "divided by ⁴√(q·k)",
+        "square": "divided by √(q·k)",
+        "x": "query size d (keys: 2d)",
+    },
+    "zh": {
+        "title": "两种除数下双线性分数的方差",
+        "desc": (
+            "两幅图，画出分数的方差随查询维度 d 的变化，d 从 2 到 128，键的维度是它的两倍，"
+            "两个轴都是对数轴。上图里 W 的元素初始较小，方差为 1/√(q·k)："
+            "除以 ⁴√(q·k)，方差保持在 1 附近，d = 128 时为 {small_fourth}；"
+            "除以 √(q·k)，方差降到 {small_square}。下图里元素的初始方差为 1："
+            "除以 ⁴√(q·k)，方差升到 {unit_fourth}；除以 √(q·k)，保持在 1 附近，"
+            "d = 128 时为 {unit_square}。"
+        ),
+        "small": "W 的初始方差为 1/√(q·k)",
+        "unit": "W 的初始方差为 1",
+        "fourth": "除以 ⁴√(q·k)",
+        "square": "除以 √(q·k)",
+        "x": "查询维度 d（键：2d）",
+    },
+}
+_MARKS = {"linewidth": 2, "markersize": 5, "markeredgewidth": 0}
+_LOOKS = {
+    "fourth": {"color": chart.ACCENT, "marker": "o", "linestyle": "solid", **_MARKS},
+    "square": {"color": chart.ACCENT_2, "marker": "s", "linestyle": (0, (4, 2)), **_MARKS},
+}
+_TICKS = {
+    "small": {0.01: "0.01", 0.1: "0.1", 1: "1", 10: "10"},
+    "unit": {0.1: "0.1", 1: "1", 10: "10", 100: "100"},
+}
+_LABELS = {
+    "small": {"fourth": (128, 2, "right", "bottom"), "square": (10, 0.045, "right", "top")},
+    "unit": {"fourth": (11, 45, "right", "bottom"), "square": (128, 0.65, "right", "top")},
+}
+
+
+def variance(language: str) -> str:
+    """Chart the variance of the score against size, for both starts and both divisors."""
+    text = _TEXT[language]
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(340, 356)
+        for index, start in enumerate(STARTS):
+            top = 26 + 166 * index
+            figure.text(0, 1 - (top - 20) / 356, text[start], weight="bold", va="top")
+            _plot(chart.panel(figure, 34, top, 288, 112), start, text)
+        figure.text(322 / 340, 4 / 356, text["x"], ha="right", va="baseline")
+        ends = {
+            f"{start}_{divisor}": _round(measure_variance(start, divisor)[-1])
+            for start in STARTS
+            for divisor in DIVISORS
+        }
+        desc = text["desc"].format(**ends)
+        return chart.finish(figure, f"{KEY}-variance", text["title"], desc)
+
+
+def _plot(axes: Axes, start: str, text: dict[str, str]) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(SIZES[0] * 0.85, SIZES[-1])
+    chart.set_ticks(axes, "x", {d: str(d) for d in SIZES})
+    axes.set_yscale("log")
+    ticks = _TICKS[start]
+    axes.set_ylim(min(ticks) / 2, max(ticks) * 3)
+    chart.set_ticks(axes, "y", ticks)
+    for divisor, look in _LOOKS.items():
+        name = f"{start}-{divisor}"
+        axes.plot(SIZES, measure_variance(start, divisor), **look, gid=f"part:{name}")
+        x, y, across, up = _LABELS[start][divisor]
+        axes.text(x, y, text[divisor], ha=across, va=up, gid=f"part:{name}-label")
+
+
+def _round(number: float) -> str:
+    """Write a number with two significant digits and no exponent."""
+    return f"{float(f'{number:.2g}'):g}"
+
+
+def numbers() -> dict[str, str]:
+    """Return the variances at the largest size as text."""
+    return {
+        f"{start}_{divisor}_{SIZES[-1]}": _round(measure_variance(start, divisor)[-1])
+        for start in STARTS
+        for divisor in DIVISORS
+    }
+
+
+FIGURES: dict[str, Callable[[str], str]] = {
+    "stage-line": functools.partial(stage_line, KEY, lit=("score",)),
+    "variance": variance,
+}

@@ -1,0 +1,65 @@
+"""What bilinear attention costs, and the numbers of its worked example."""
+
+import math
+
+from attn_docs import AdditiveAttention, BilinearAttention
+from docs._kit.markdown import table
+
+SIZES = ((64, 64), (64, 512), (768, 768))
+HIDDEN = 64
+LENGTH = 1024
+
+
+def parameters(query_dim: int, key_dim: int) -> int:
+    """Count the parameters of the module itself."""
+    return BilinearAttention(query_dim, key_dim).weight.numel()
+
+
+def operations(n: int, m: int, q: int, k: int) -> int:
+    """Count the score's operations, a multiply-add as two: queries times W, then times keys."""
+    return 2 * n * q * k + 2 * n * m * k
+
+
+def cost(language: str) -> str:
+    """Return parameters and operations for several sizes, beside additive attention's."""
+    header = {
+        "en": ("$d_q$, $d_k$", "parameters", "operations", "additive: parameters", "hidden layer"),
+        "zh": ("$d_q$，$d_k$", "参数量", "运算次数", "加性：参数量", "隐藏层占用"),
+    }[language]
+    comma = {"en": ", ", "zh": "，"}[language]
+    rows = (
+        (
+            f"{q}{comma}{k}",
+            f"{parameters(q, k):,}",
+            f"{operations(LENGTH, LENGTH, q, k) / 1e6:,.0f} M",
+            f"{sum(p.numel() for p in AdditiveAttention(q, k, HIDDEN).parameters()):,}",
+            f"{LENGTH**2 * HIDDEN * 4 / 2**20:,.0f} MiB",
+        )
+        for q, k in SIZES
+    )
+    caption = {
+        "en": (
+            f"The score alone, $n = m = {LENGTH:,}$. The last two columns are additive attention "
+            f"with $h = {HIDDEN}$, in float32; bilinear attention has no hidden layer."
+        ),
+        "zh": (
+            f"只算打分，$n = m = {LENGTH:,}$。最后两列是 $h = {HIDDEN}$ 的加性注意力，float32；"
+            "双线性注意力没有隐藏层。"
+        ),
+    }[language]
+    return f"{table(header, rows)}\n\n{caption}"
+
+
+TABLES = {"cost": cost}
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the chapter's sentences use."""
+    divisor = (2 * 3) ** 0.25
+    powers = [1.0, math.exp(2 / divisor), math.exp(-1 / divisor)]
+    return {
+        "divisor": f"{divisor:.4f}",
+        "score_cat": f"{2 / divisor:.4f}",
+        "score_sleeps": f"{1 / divisor:.4f}",
+        "weight_cat": f"{powers[1] / sum(powers):.4f}",
+    }

@@ -1,0 +1,259 @@
+"""Figures of the chapter on kernel regression."""
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import matplotlib.style
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attn_docs import KernelRegression, nadaraya_watson
+from docs._kit import chart
+from docs._kit.draw import SHADE, canvas, cells, finish, stage_line, write
+
+KEY = "foundations-kernel-regression"
+WIDTHS = (0.03, 0.23, 2.0)
+SHOWN_KEYS, SHOWN_QUERIES = torch.arange(7.0), torch.arange(0.0, 6.5, 1.5)
+SHOWN_WIDTH = 1.0
+MARK = 0.14  # half the height of the mark of a pair
+
+
+def pairs() -> tuple[Tensor, Tensor]:
+    """Return the 40 pairs that the chapter's examples make: a curve, and noise."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        x = torch.linspace(0, 6, 40, dtype=torch.float64)
+        return x, 2 * torch.sin(x) + 0.5 * torch.randn(40, dtype=torch.float64)
+
+
+def losses(width: float) -> tuple[float, float]:
+    """Return the error on the pairs themselves, and with each pair left out in its turn."""
+    x, y = pairs()
+    others = ~torch.eye(len(x), dtype=torch.bool)
+    itself = F.mse_loss(nadaraya_watson(x, x, y, width=width), y)
+    left_out = F.mse_loss(nadaraya_watson(x, x, y, width=width, attn_mask=others), y)
+    return itself.item(), left_out.item()
+
+
+def error(width: float) -> float:
+    """Return the error against the curve without noise, at 200 places."""
+    new = torch.linspace(0, 6, 200, dtype=torch.float64)
+    return F.mse_loss(nadaraya_watson(new, *pairs(), width=width), 2 * torch.sin(new)).item()
+
+
+class Learned(NamedTuple):
+    """A width after 200 steps of training, and the loss there."""
+
+    width: float
+    loss: float
+
+
+@functools.cache
+def learn(*, leave_one_out: bool) -> Learned:
+    """Learn the width by Adam from 1, on all pairs or with each one's own left out."""
+    x, y = pairs()
+    mask = ~torch.eye(len(x), dtype=torch.bool) if leave_one_out else None
+    regression = KernelRegression(width=1.0)
+    optimizer = torch.optim.Adam(regression.parameters(), lr=0.05)
+    for _ in range(200):
+        loss = F.mse_loss(regression(x, x, y, mask), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    width = regression.width.item()
+    return Learned(width, losses(width)[leave_one_out])
+
+
+def numbers() -> dict[str, str]:
+    """Return what was measured, as text for the chapter's sentences."""
+    right, wrong = learn(leave_one_out=True), learn(leave_one_out=False)
+    return {
+        "learned_error": f"{error(right.width):.2f}",
+        "learned_loss": f"{right.loss:.2f}",
+        "learned_width": f"{right.width:.2f}",
+        "own_error": f"{error(wrong.width):.2f}",
+        "own_loss": f"{wrong.loss:.2f}",
+        "own_width": f"{wrong.width:.2f}",
+        "width_middle": f"{WIDTHS[1]:g}",
+        "width_narrow": f"{WIDTHS[0]:g}",
+        "width_wide": f"{WIDTHS[2]:g}",
+    }
+
+
+_FIT = {
+    "en": {
+        "title": "Forty pairs fitted with three widths",
+        "desc": (
+            "Three charts of the same 40 pairs, x from 0 to 6, scattered about the curve "
+            "2 sin x, which is dotted. With width {narrow} the fit jumps from pair to pair. "
+            "With width {middle} it follows the curve. With width {wide} it is nearly flat."
+        ),
+        "width": "width",
+        "x": "x",
+    },
+    "zh": {
+        "title": "用三种宽度拟合四十个数据对",
+        "desc": (
+            "三幅图，画的是同样的 40 个数据对，x 从 0 到 6，散布在点线 2 sin x 的两侧。"
+            "宽度为 {narrow} 时，拟合从一个点跳到下一个点；宽度为 {middle} 时，拟合跟随曲线；"
+            "宽度为 {wide} 时，拟合几乎是平的。"
+        ),
+        "width": "宽度",
+        "x": "x",
+    },
+}
+
+
+def fit(language: str) -> str:
+    """Chart the pairs, the curve they were made from, and the fit with three widths."""
+    text = _FIT[language]
+    x, y = pairs()
+    grid = torch.linspace(0, 6, 91, dtype=torch.float64)
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(340, 424)
+        for index, width in enumerate(WIDTHS):
+            top = 26 + 136 * index
+            name = f"{text['width']} {width:g}"
+            figure.text(0, 1 - (top - 20) / 424, name, weight="bold", va="top")
+            axes = chart.panel(figure, 28, top, 300, 90)
+            axes.set_xlim(-0.1, 6.1)
+            axes.set_ylim(-3.2, 3.2)
+            chart.set_ticks(axes, "x", {place: str(place) for place in range(7)})
+            chart.set_ticks(axes, "y", {-2: "−2", 0: "0", 2: "2"})
+            dots = {"color": chart.INK, "linestyle": (0, (1, 2)), "linewidth": 1}
+            axes.plot(grid[::3], 2 * torch.sin(grid[::3]), **dots, gid=f"part:curve-{index}")
+            nothing = torch.full_like(y, torch.nan)  # between two marks
+            squares = torch.stack([y - MARK, y + MARK, nothing], dim=1).flatten()
+            marks = {"color": chart.ACCENT_2, "linewidth": 4, "solid_capstyle": "butt"}
+            axes.plot(x.repeat_interleave(3), squares, **marks, gid=f"part:pairs-{index}")
+            prediction = nadaraya_watson(grid, x, y, width=width)
+            axes.plot(grid, prediction, color=chart.ACCENT, linewidth=2, gid=f"part:fit-{index}")
+        figure.text(328 / 340, 6 / 424, text["x"], ha="right", va="baseline")
+        desc = text["desc"].format(narrow=WIDTHS[0], middle=WIDTHS[1], wide=f"{WIDTHS[2]:g}")
+        return chart.finish(figure, f"{KEY}-fit", text["title"], desc)
+
+
+_WEIGHTS = {
+    "en": {
+        "title": "Weights of five queries over seven keys",
+        "desc": (
+            "A grid of weights, width {width:g}. Each row is a query, each column the key of a "
+            "pair, and each row sums to 1; the darker a cell, the larger its weight. {rows}."
+        ),
+        "row": "Query {query:g}: {weights}",
+        "join": (", ", ". "),
+        "query": "query",
+        "key": "key",
+    },
+    "zh": {
+        "title": "五个查询对七个键的权重",
+        "desc": (
+            "由权重组成的方格图，宽度为 {width:g}。每一行是一个查询，每一列是一个数据对的键，"
+            "每一行的和为 1；格子越深，权重越大。{rows}。"
+        ),
+        "row": "查询 {query:g}：{weights}",
+        "join": ("，", "。"),
+        "query": "查询",
+        "key": "键",
+    },
+}
+
+
+def weights(language: str) -> str:
+    """Draw how much weight each query gives to each key."""
+    text = _WEIGHTS[language]
+    _, matrix = nadaraya_watson(
+        SHOWN_QUERIES, SHOWN_KEYS, 0 * SHOWN_KEYS, width=SHOWN_WIDTH, need_weights=True
+    )
+    left, top, width, height = 66, 50, 38, 34
+    drawing = canvas(340, top + 5 * height + 1)
+    write(drawing, f"{text['query']} ↓", left - 8, 36, 12, text_anchor="end")
+    write(drawing, f"{text['key']} →", left + 3.5 * width, 10, 12)
+    cells(drawing, (SHADE * matrix / matrix.max()).tolist(), left, top, width, height)
+    for column, key in enumerate(SHOWN_KEYS.tolist()):
+        write(drawing, f"{key:g}", left + (column + 0.5) * width, 36, font_weight="bold")
+    for row, query in enumerate(SHOWN_QUERIES.tolist()):
+        middle = top + (row + 0.5) * height
+        write(drawing, f"{query:g}", left - 12, middle, text_anchor="end", font_weight="bold")
+        for column in range(len(SHOWN_KEYS)):
+            place = left + (column + 0.5) * width
+            number = f"{matrix[row, column]:.2f}"
+            write(drawing, number, place, middle, 12, data_cell=f"{row},{column}")
+    comma, stop = text["join"]
+    rows = stop.join(
+        text["row"].format(query=query, weights=comma.join(f"{weight:.2f}" for weight in row))
+        for query, row in zip(SHOWN_QUERIES.tolist(), matrix.tolist(), strict=True)
+    )
+    desc = text["desc"].format(rows=rows, width=SHOWN_WIDTH)
+    return finish(drawing.as_svg(header=""), f"{KEY}-weights", text["title"], desc)
+
+
+_LOSS = {
+    "en": {
+        "title": "Two losses against the width",
+        "desc": (
+            "A chart of the mean squared error against the width, from 0.02 to 5, on a "
+            "logarithmic axis. Measured on the pairs themselves it only falls as the width "
+            "shrinks, to 0. With each pair left out in its turn it has a lowest point, near "
+            "the width {width}, where it is {loss}; a dot marks where training ended."
+        ),
+        "y": "Mean squared error",
+        "x": "width",
+        "itself": "each pair sees itself",
+        "left-out": "leave-one-out",
+        "learned": "learned: {width}",
+    },
+    "zh": {
+        "title": "两种损失随宽度的变化",
+        "desc": (
+            "均方误差随宽度变化的图，宽度从 0.02 到 5，横轴是对数刻度。"
+            "在数据对自己身上测量时，宽度越小，误差越低，一直降到 0。"
+            "逐个留出时，误差有一个最低点，在宽度 {width} 附近，那里的误差是 {loss}；"
+            "圆点标出训练停下的地方。"
+        ),
+        "y": "均方误差",
+        "x": "宽度",
+        "itself": "每对能看到自己",
+        "left-out": "留一法",
+        "learned": "学到的宽度：{width}",
+    },
+}
+
+
+def loss(language: str) -> str:
+    """Chart the loss on the pairs themselves and the leave-one-out loss against the width."""
+    text = _LOSS[language]
+    learned = learn(leave_one_out=True)
+    said = {"width": f"{learned.width:.2f}", "loss": f"{learned.loss:.2f}"}
+    grid = torch.logspace(-1.69897, 0.69897, 61, dtype=torch.float64).tolist()
+    itself, left_out = zip(*(losses(width) for width in grid), strict=True)
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(340, 232)
+        figure.text(0, 1 - 4 / 232, text["y"], weight="bold", va="top")
+        axes = chart.panel(figure, 30, 28, 296, 160)
+        axes.set_xscale("log")
+        axes.set_xlim(0.02, 5)
+        axes.set_ylim(-0.05, 2.2)
+        ticks = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+        chart.set_ticks(axes, "x", {tick: f"{tick:g}" for tick in ticks})
+        chart.set_ticks(axes, "y", {0: "0", 0.5: "0.5", 1: "1", 1.5: "1.5", 2: "2"})
+        dashed = {"color": chart.ACCENT_2, "linestyle": (0, (4, 2)), "linewidth": 2}
+        axes.plot(grid, itself, **dashed, gid="part:itself")
+        axes.plot(grid, left_out, color=chart.ACCENT, linewidth=2, gid="part:left-out")
+        dot = {"marker": "o", "markersize": 9, "markeredgewidth": 0, "color": chart.ACCENT}
+        axes.plot([learned.width], [learned.loss], **dot, linestyle="none", gid="part:learned")
+        axes.text(0.021, 0.36, text["left-out"], gid="part:left-out-label", va="bottom", ha="left")
+        axes.text(5, -0.02, text["itself"], gid="part:itself-label", va="bottom", ha="right")
+        axes.text(0.17, 0.36, text["learned"].format(**said), va="bottom", ha="left")
+        figure.text(326 / 340, 6 / 232, text["x"], ha="right", va="baseline")
+        return chart.finish(figure, f"{KEY}-loss", text["title"], text["desc"].format(**said))
+
+
+FIGURES: dict[str, Callable[[str], str]] = {
+    "stage-line": functools.partial(stage_line, KEY, lit=("score", "normalise", "mix")),
+    "fit": fit,
+    "weights": weights,
+    "loss": loss,
+}

@@ -1,0 +1,246 @@
+"""Figures of the chapter on where attention comes from."""
+
+import functools
+import math
+from collections.abc import Callable
+
+import drawsvg
+import matplotlib.style
+import torch
+from torch import Tensor
+
+from attn_docs import scaled_dot_product_attention
+from docs._kit import chart
+from docs._kit.draw import ACCENT_2, INK, box, canvas, finish, stage_line, write
+
+KEY = "foundations-origin"
+WORDS = 4
+SIZE = 32
+LENGTHS = (1, 2, 4, 8, 16, 32, 64)
+
+Node = tuple[str, int]
+
+
+def edges(layer: str, n: int = WORDS) -> list[tuple[Node, Node]]:
+    """Return which number waits for which: words are x, a layer's outputs h."""
+    if layer == "self-attention":
+        return [(("x", j), ("h", i)) for i in range(n) for j in range(n)]
+    into = [(("x", i), ("h", i)) for i in range(n)]
+    return into + [(("h", i), ("h", i + 1)) for i in range(n - 1)]
+
+
+_GRAPH = {
+    "en": {
+        "title": "Who waits for whom",
+        "desc": (
+            "Two graphs over four words. Recurrent: each word goes to its own state, and each "
+            "state to the next; the four states are made in steps 1, 2, 3 and 4, and the "
+            "highlighted path from the first word to the last state has four arrows. "
+            "Self-attention: each word goes to each of the four outputs, all made in step 1; the "
+            "highlighted path from the first word to the last output is a single arrow."
+        ),
+        "recurrent": "Recurrent: {steps} steps, path of {steps}",
+        "self-attention": "Self-attention: 1 step, path of 1",
+        "step": "step {step}",
+    },
+    "zh": {
+        "title": "谁要等谁",
+        "desc": (
+            "两幅图，各有四个词。循环网络：每个词通向自己的状态，每个状态通向下一个状态；"
+            "四个状态依次在第 1、2、3、4 步算出，突出显示的是从第一个词到最后一个状态的路径，"
+            "共四个箭头。自注意力：每个词都通向全部四个输出，四个输出都在第 1 步算出；"
+            "突出显示的是从第一个词到最后一个输出的路径，只有一个箭头。"
+        ),
+        "recurrent": "循环网络：{steps} 步，路径长 {steps}",
+        "self-attention": "自注意力：1 步，路径长 1",
+        "step": "第 {step} 步",
+    },
+}
+
+
+def dependencies(language: str) -> str:
+    """Draw which output waits for which word or output, in an RNN and in self-attention."""
+    text = _GRAPH[language]
+    drawing = canvas(340, 372)
+    for layer, top in (("recurrent", 0), ("self-attention", 198)):
+        group = drawsvg.Group(data_layer=layer)
+        write(group, text[layer].format(steps=WORDS), 170, top + 8, font_weight="bold")
+        path = _path(layer)
+        for start, end in sorted(edges(layer), key=lambda edge: edge in path):
+            _edge(group, start, end, top, lit=(start, end) in path)
+        for i in range(WORDS):
+            x = _x(i)
+            step = i + 1 if layer == "recurrent" else 1
+            write(group, text["step"].format(step=step), x, top + 34, 12)
+            box(group, x - 20, top + 46, 40, 28, lit=False)
+            write(group, f"h{_subscript(i)}", x, top + 60)
+            box(group, x - 20, top + 142, 40, 28, fill="none", stroke=INK)
+            write(group, f"x{_subscript(i)}", x, top + 156)
+        drawing.append(group)
+    return finish(drawing.as_svg(header=""), f"{KEY}-dependencies", text["title"], text["desc"])
+
+
+def _path(layer: str) -> list[tuple[Node, Node]]:
+    """Return the way from the first word to the last output."""
+    if layer == "self-attention":
+        return [(("x", 0), ("h", WORDS - 1))]
+    along = [(("h", i), ("h", i + 1)) for i in range(WORDS - 1)]
+    return [(("x", 0), ("h", 0)), *along]
+
+
+def _edge(group: drawsvg.Group, start: Node, end: Node, top: float, *, lit: bool) -> None:
+    """Draw an arrow from box to box, which may slant."""
+    (kind, i), (_, j) = start, end
+    if kind == "h":
+        x0, y0, x1, y1 = _x(i) + 21, top + 60.0, _x(j) - 21, top + 60.0
+    else:
+        x0, y0, x1, y1 = _x(i), top + 142.0, _x(j) + 5 * (i - j), top + 75.0
+    length = math.hypot(x1 - x0, y1 - y0)
+    along = ((x1 - x0) / length, (y1 - y0) / length)
+    base = (x1 - 7 * along[0], y1 - 7 * along[1])
+    colour = ACCENT_2 if lit else INK
+    look = {"stroke": colour, "stroke_width": 2.5 if lit else 1, "fill": "none"}
+    if not lit:
+        look["stroke_opacity"] = 0.6
+    name = {"data_from": f"{kind}{i}", "data_to": f"h{j}", "data_lit": str(lit).lower()}
+    group.append(drawsvg.Line(x0, y0, *base, **look, **name))
+    across = (-4 * along[1], 4 * along[0])
+    tip = drawsvg.Lines(
+        *(x1, y1),
+        *(base[0] + across[0], base[1] + across[1]),
+        *(base[0] - across[0], base[1] - across[1]),
+        close=True,
+        fill=colour,
+    )
+    group.append(tip)
+
+
+def _x(i: int) -> float:
+    return 44 + 84 * i
+
+
+def _subscript(i: int) -> str:
+    return "₁₂₃₄₅₆₇₈₉"[i]
+
+
+def _gradient(output: Callable[[Tensor], Tensor], n: int, seed: int) -> float:
+    """Return how long the gradient of an output's sum at the first word is, for a median text."""
+    torch.manual_seed(seed)
+    words = torch.randn(64, n, SIZE, dtype=torch.float64, requires_grad=True)
+    (gradient,) = torch.autograd.grad(output(words).sum(), words)
+    return gradient[:, 0].norm(dim=-1).median().item()
+
+
+@functools.cache
+def measure_gradients(series: str, *, seed: int = 0) -> tuple[float, ...]:
+    """Measure, at each length, the gradient of an output at the first of n random words.
+
+    `gru` is the last state of a GRU as PyTorch starts it. `asking` is attention with twice the
+    first word as its query, `indifferent` attention with a query of zeros.
+    """
+    torch.manual_seed(seed)
+    gru = torch.nn.GRU(SIZE, SIZE, batch_first=True, dtype=torch.float64)
+    factor = 2.0 if series == "asking" else 0.0
+
+    def output(words: Tensor) -> Tensor:
+        if series == "gru":
+            return gru(words)[0][:, -1]
+        query = factor * words[:, :1].detach()
+        return scaled_dot_product_attention(query, words, words)
+
+    return tuple(_gradient(output, n, seed + 1) for n in LENGTHS)
+
+
+_CHART = {
+    "en": {
+        "title": "What the first word still counts",
+        "desc": (
+            "The gradient of an output at the first word against the number of words, from 1 to "
+            "64, both axes logarithmic. The last state of a GRU: it falls from {gru_1} to "
+            "{gru_64}. Attention whose query asks for nothing: from {indifferent_1} to "
+            "{indifferent_64}, as one over the length. Attention whose query asks for the first "
+            "word: it stays between {asking_64} and {asking_1}."
+        ),
+        "gru": "GRU: last state",
+        "asking": "attention, asks for word 1",
+        "indifferent": "asks for nothing",
+        "x": "number of words n",
+        "y": "Gradient at the first word",
+    },
+    "zh": {
+        "title": "第一个词还剩多少影响",
+        "desc": (
+            "输出对第一个词的梯度与词数的关系，词数从 1 到 64，两个轴都是对数轴。"
+            "GRU 的最后一个状态：从 {gru_1} 降到 {gru_64}。查询什么都不问的注意力："
+            "从 {indifferent_1} 降到 {indifferent_64}，与长度成反比。"
+            "查询要找第一个词的注意力：一直在 {asking_64} 与 {asking_1} 之间。"
+        ),
+        "gru": "GRU：最后一个状态",
+        "asking": "注意力，要找第 1 个词",
+        "indifferent": "什么都不问",
+        "x": "词数 n",
+        "y": "对第一个词的梯度",
+    },
+}
+_LOOKS = {
+    "gru": {"color": chart.ACCENT_2, "marker": "s", "linestyle": (0, (4, 2))},
+    "asking": {"color": chart.ACCENT, "marker": "o", "linestyle": "solid"},
+    "indifferent": {"color": chart.INK, "marker": "^", "linestyle": (0, (1, 2))},
+}
+_LABELS = {
+    "gru": (7, 1e-6, "right", "center"),
+    "asking": (64, 30, "right", "bottom"),
+    "indifferent": (64, 3e-2, "right", "top"),
+}
+
+
+def gradient_against_length(language: str) -> str:
+    """Chart the gradient at the first word against the length."""
+    text = _CHART[language]
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(340, 262)
+        axes = chart.panel(figure, 44, 26, 284, 190)
+        figure.text(0, 1 - 6 / 262, text["y"], weight="bold", va="top")
+        axes.set_xscale("log", base=2)
+        axes.set_xlim(2**-0.15, 2**6.15)
+        chart.set_ticks(axes, "x", {n: str(n) for n in LENGTHS})
+        axes.set_yscale("log")
+        axes.set_ylim(1e-15, 3e3)
+        chart.set_ticks(axes, "y", {10.0**-p: f"10{_superscript(-p)}" for p in (0, 3, 6, 9, 12)})
+        for series, look in _LOOKS.items():
+            values = measure_gradients(series)
+            marks = {"linewidth": 2, "markersize": 5, "markeredgewidth": 0}
+            axes.plot(LENGTHS, values, **look, **marks, gid=f"part:{series}")
+            x, y, across, up = _LABELS[series]
+            axes.text(x, y, text[series], ha=across, va=up, gid=f"part:{series}-label")
+        figure.text(328 / 340, 6 / 262, text["x"], ha="right", va="baseline")
+        desc = text["desc"].format(**numbers())
+        return chart.finish(figure, f"{KEY}-gradient-against-length", text["title"], desc)
+
+
+def _superscript(power: int) -> str:
+    return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _say(value: float) -> str:
+    """Return a number with two digits, small ones as a power of ten."""
+    if value >= 0.01:
+        return f"{value:.2g}"
+    digits, _, power = f"{value:.0e}".partition("e")
+    return f"{digits} × 10{_superscript(int(power))}"
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the chapter's sentences use."""
+    return {
+        f"{series}_{n}": _say(value)
+        for series in _LOOKS
+        for n, value in zip(LENGTHS, measure_gradients(series), strict=True)
+    }
+
+
+FIGURES: dict[str, Callable[[str], str]] = {
+    "stage-line": functools.partial(stage_line, KEY, lit=("score", "normalise", "mix")),
+    "dependencies": dependencies,
+    "gradient-against-length": gradient_against_length,
+}

@@ -1,0 +1,149 @@
+"""Figures of the chapter on scoring functions."""
+
+import functools
+import itertools
+from collections.abc import Callable
+
+import drawsvg
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attn_docs import DotProductAttention, GaussianAttention
+from docs._kit.draw import ACCENT, INK, SHADE, canvas, finish, stage_line, write
+
+KEY = "foundations-scoring-functions"
+QUERY = (2.0, 2.0)
+KEYS = {"the": (6.0, 1.0), "cat": (1.0, 1.0), "sleeps": (3.0, 2.0)}
+LOW, HIGH, STEP, CELL, BANDS = -4.0, 8.0, 0.5, 6, 6
+
+SCORES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "dot": DotProductAttention().score,
+    "cosine": lambda query, key: F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).mT,
+    "gaussian": GaussianAttention(width=1.0).score,
+    "l1": lambda query, key: -torch.cdist(query, key, p=1),
+}
+
+
+def score_map(name: str) -> Tensor:
+    """Return the score of the query for keys on a grid: rows from the top, so y falls."""
+    line = torch.arange(LOW, HIGH + STEP / 2, STEP, dtype=torch.float64)
+    places = torch.cartesian_prod(line.flip(0), line).flip(-1)  # row by row, (x, y)
+    query = torch.tensor([[QUERY]], dtype=torch.float64)
+    return SCORES[name](query, places.unsqueeze(0)).view(len(line), len(line))
+
+
+def bands(scores: Tensor) -> Tensor:
+    """Return the band of each score, 0 to 5, by rank: each holds about a sixth of the places."""
+    edges = torch.quantile(scores.flatten(), torch.linspace(0, 1, BANDS + 1).double())[1:-1]
+    return torch.bucketize(scores - 1e-9, edges)
+
+
+def winner(name: str) -> str:
+    """Return the word whose key has the highest score."""
+    query = torch.tensor([[QUERY]], dtype=torch.float64)
+    key = torch.tensor([list(KEYS.values())], dtype=torch.float64)
+    return list(KEYS)[int(SCORES[name](query, key).argmax())]
+
+
+_MAPS = {
+    "en": {
+        "title": "Four scores of one query, over the position of the key",
+        "desc": (
+            "Four maps with the same axes, the key's two components from −4 to 8. The query lies "
+            "at (2, 2). Each place is shaded by the score that a key there would get, in six bands "
+            "by rank: darkest is the sixth of the places with the highest scores. Dot product: "
+            "straight stripes across the query's direction, darker and darker away from the "
+            "origin. Cosine: wedges around the query's direction. Gaussian: discs around the "
+            "query. Negative L1 distance: diamonds around the query. Of the keys the (6, 1), cat "
+            "(1, 1) and sleeps (3, 2), the highest score goes to: dot product {dot}, cosine "
+            "{cosine}, Gaussian {gaussian}, negative L1 {l1}."
+        ),
+        "dot": "dot product",
+        "cosine": "cosine",
+        "gaussian": "Gaussian",
+        "l1": "negative L1",
+        "x": "key, first component",
+        "y": "key, second component ↑",
+    },
+    "zh": {
+        "title": "同一个查询的四种分数，随键的位置变化",
+        "desc": (
+            "四幅图的坐标轴相同，是键的两个分量，从 −4 到 8。查询在 (2, 2)。"
+            "每个位置的深浅表示键在那里会得到的分数，按名次分成六档：最深的是分数最高的六分之一。"
+            "点积：与查询的方向垂直的直条纹，离原点越远越深。余弦：以查询的方向为中心的扇形。"
+            "高斯：以查询为中心的圆。负 L1 距离：以查询为中心的菱形。"
+            "三个键 the (6, 1)、cat (1, 1)、sleeps (3, 2) 中得分最高的是：点积 {dot}，"
+            "余弦 {cosine}，高斯 {gaussian}，负 L1 {l1}。"
+        ),
+        "dot": "点积",
+        "cosine": "余弦",
+        "gaussian": "高斯",
+        "l1": "负 L1 距离",
+        "x": "键的第一个分量",
+        "y": "键的第二个分量 ↑",
+    },
+}
+
+
+def score_maps(language: str) -> str:
+    """Draw the four scores as maps over the position of the key."""
+    text = _MAPS[language]
+    drawing = canvas(352, 424)
+    for index, name in enumerate(SCORES):
+        row, column = divmod(index, 2)
+        group = drawsvg.Group(data_score=name, data_winner=winner(name))
+        _panel(group, name, text[name], 22 + 176 * column, 40 + 188 * row)
+        drawing.append(group)
+    write(drawing, text["y"], 0, 8, 12, text_anchor="start")
+    write(drawing, f"{text['x']} →", 348, 414, 12, text_anchor="end")
+    desc = text["desc"].format(**{name: winner(name) for name in SCORES})
+    return finish(drawing.as_svg(header=""), f"{KEY}-score-maps", text["title"], desc)
+
+
+def _panel(group: drawsvg.Group, name: str, title: str, left: float, top: float) -> None:
+    places = bands(score_map(name)).tolist()
+    size = len(places) * CELL
+    write(group, title, left + size / 2, top - 10, 13, font_weight="bold")
+    for band in range(1, BANDS):
+        opacity = SHADE * band / (BANDS - 1)
+        look = {"stroke": ACCENT, "stroke_opacity": opacity, "stroke_width": CELL}
+        shape = drawsvg.Path(fill="none", data_band=band, **look)  # a line as wide as a cell
+        for y, line in enumerate(places):
+            x = 0
+            for value, run in itertools.groupby(line):
+                width = len(list(run))
+                if value == band:
+                    shape.M(left + x * CELL, top + (y + 0.5) * CELL).h(width * CELL)
+                x += width
+        group.append(shape)
+    frame = {"fill": "none", "stroke": INK, "stroke_opacity": 0.35}
+    group.append(drawsvg.Rectangle(left, top, size, size, **frame))
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        scale = CELL / STEP
+        return left + (x - LOW) * scale + CELL / 2, top + (HIGH - y) * scale + CELL / 2
+
+    for tick in (-4, 0, 4, 8):
+        label = str(tick).replace("-", "−")
+        write(group, label, place(tick, 0)[0], top + size + 9, 11)
+        write(group, label, left - 4, place(0, tick)[1], 11, text_anchor="end")
+    x, y = place(*QUERY)
+    group.append(drawsvg.Rectangle(x - 3, y - 3, 6, 6, fill=INK, data_point="q"))
+    write(group, "q", x, y - 11, 12, font_weight="bold")
+    for word, key in KEYS.items():
+        x, y = place(*key)
+        group.append(drawsvg.Rectangle(x - 3, y - 3, 6, 6, rx=3, fill=INK, data_point=word))
+        bold = {"font_weight": "bold"} if word == winner(name) else {}
+        if bold:
+            ring = {"fill": "none", "stroke": INK, "stroke_width": 1.5}
+            group.append(drawsvg.Rectangle(x - 6, y - 6, 12, 12, rx=6, **ring))
+        side = {"cat": (-9, "end"), "sleeps": (9, "start")}
+        across, anchor = side.get(word, (0, "middle"))
+        write(group, word, x + across, y + (0 if across else 13), 12, text_anchor=anchor, **bold)
+
+
+FIGURES: dict[str, Callable[[str], str]] = {
+    "stage-line": functools.partial(stage_line, KEY, lit=("score",)),
+    "score-maps": score_maps,
+}

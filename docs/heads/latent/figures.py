@@ -1,0 +1,375 @@
+"""Figures of the chapter on latent attention."""
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+import drawsvg
+import matplotlib.style
+
+from docs._kit import chart
+from docs._kit.draw import (
+    ACCENT,
+    INK,
+    ON_ACCENT,
+    SOFT,
+    arrow,
+    box,
+    canvas,
+    finish,
+    stage_line,
+    write,
+)
+
+from .benchmark import CONTEXTS, NAMES, WAYS
+from .tables import V3, kept
+
+KEY = "heads-latent"
+STORED = Path(__file__).with_name("measured") / "decode.md"
+OUTLINE = {"fill": "none", "stroke": INK, "stroke_width": 1.25}
+_PANEL_H = 300
+
+_FLOW = {
+    "en": {
+        "title": "Latent attention from the input to the output",
+        "desc": (
+            "x, {embed} numbers a word, goes two ways. Left: q_a_proj makes {q_rank} numbers of "
+            "it, q_a_norm normalises them, q_b_proj makes the queries of {h} heads, {d} numbers "
+            "without position and {r} that are turned. Right: kv_a_proj makes {c} latent numbers, "
+            "which kv_a_norm normalises, and a rotary key of {r}, which is turned. Both are kept, "
+            "{kept} numbers: highlighted. From the latent numbers kv_b_proj makes {d} key numbers "
+            "and {e} value numbers for each head; the rotary key serves all heads. The heads "
+            "attend, and out_proj makes {embed} numbers of {h} × {e}."
+        ),
+        "turn": "turn",
+        "kept": "kept: {c} + {r}",
+        "keys": "keys",
+        "values": "values",
+        "all": "for all",
+        "each": "{h} × {d} each",
+        "attend": "attention, {h} heads side by side",
+        "sizes": "scores from {d} + {r} numbers, values {e}",
+    },
+    "zh": {
+        "title": "潜在注意力从输入到输出",
+        "desc": (
+            "x 每个词 {embed} 个数，分两路走。左边：q_a_proj 把它变成 {q_rank} 个数，"
+            "q_a_norm 做归一化，q_b_proj 再生成 {h} 个头的查询，每个头有 {d} 个不带位置的数和 "
+            "{r} 个要旋转的数。右边：kv_a_proj 生成 {c} 个潜在的数，由 kv_a_norm 归一化；"
+            "还有 {r} 个数的旋转键，按位置旋转。保存的就是这两样，共 {kept} 个数：突出显示。"
+            "kv_b_proj 由潜在向量为每个头生成 {d} 个键的数和 {e} 个值的数；旋转键供所有头共用。"
+            "各个头做注意力，out_proj 把 {h} × {e} 个数变回 {embed} 个数。"
+        ),
+        "turn": "旋转",
+        "kept": "保存：{c} + {r}",
+        "keys": "键",
+        "values": "值",
+        "all": "共用",
+        "each": "各 {h} × {d}",
+        "attend": "注意力，{h} 个头并排",
+        "sizes": "分数用 {d} + {r} 个数，值 {e} 个数",
+    },
+}
+
+
+def flow(language: str) -> str:
+    """Draw the layer at DeepSeek-V3's sizes; what is kept is highlighted."""
+    sizes = {
+        "embed": f"{V3.embed_dim:,}",
+        "q_rank": f"{V3.q_rank:,}",
+        "h": V3.num_heads,
+        "c": V3.kv_rank,
+        "d": V3.head_dim,
+        "r": V3.rope_dim,
+        "e": V3.value_dim,
+        "kept": kept(),
+    }
+    text = {name: line.format(**sizes) for name, line in _FLOW[language].items()}
+    drawing = canvas(340, 470)
+
+    def layer(name: str, x: float, y: float, width: float, size: int = 13) -> None:
+        box(drawing, x, y, width, 28)
+        write(drawing, name, x + width / 2, y + 14, size, font_weight="bold")
+
+    def note(words: str, x: float, y: float, **attributes: object) -> None:
+        write(drawing, words, x, y, 12, **{"text_anchor": "start", **attributes})
+
+    box(drawing, 1, 1, 338, 34, **OUTLINE)
+    write(drawing, f"x: {sizes['embed']}", 170, 18, font_weight="bold")
+    for name, y in (("q_a_proj", 57), ("q_a_norm", 109), ("q_b_proj", 161)):
+        arrow(drawing, (44, y - (20 if y == 57 else 22)), (44, y - 2))
+        layer(name, 1, y, 148)
+        note(sizes["embed"] if y == 57 else sizes["q_rank"], 51, y - 12)
+    for x in (35, 114):
+        arrow(drawing, (x, 191), (x, 221))
+    note(f"{sizes['h']} × {sizes['d']}", 32, 231, text_anchor="middle")
+    note(f"{sizes['h']} × {sizes['r']}", 114, 231, text_anchor="middle")
+    arrow(drawing, (35, 241), (35, 361))
+    arrow(drawing, (114, 241), (114, 257))
+    layer(text["turn"], 79, 259, 70)
+    arrow(drawing, (114, 289), (114, 361))
+    arrow(drawing, (265, 37), (265, 55))
+    note(sizes["embed"], 272, 46)
+    layer("kv_a_proj", 191, 57, 148)
+    for x, size in ((233, sizes["c"]), (311, sizes["r"])):
+        arrow(drawing, (x, 87), (x, 107))
+        note(str(size), x + 7, 97)
+        arrow(drawing, (x, 139), (x, 159))
+    layer("kv_a_norm", 191, 109, 84)
+    layer(text["turn"], 283, 109, 56)
+    group = drawsvg.Group(data_part="kept")
+    box(group, 191, 161, 148, 34, lit=True)
+    write(group, text["kept"], 265, 178, fill=ON_ACCENT, font_weight="bold")
+    drawing.append(group)
+    arrow(drawing, (233, 197), (233, 217))
+    note(str(sizes["c"]), 240, 207)
+    layer("kv_b_proj", 191, 219, 84)
+    arrow(drawing, (311, 197), (311, 257))
+    note(str(sizes["r"]), 318, 227)
+    note(text["all"], 311, 267, text_anchor="middle")
+    arrow(drawing, (311, 277), (311, 361))
+    for x, name in ((208, "keys"), (258, "values")):
+        arrow(drawing, (x, 249), (x, 289))
+        note(text[name], x, 299, text_anchor="middle")
+        arrow(drawing, (x, 326), (x, 361))
+    note(text["each"], 233, 316, text_anchor="middle")
+    box(drawing, 1, 363, 338, 46, stroke=INK, stroke_width=0.75)
+    write(drawing, text["attend"], 170, 377, font_weight="bold")
+    write(drawing, text["sizes"], 170, 396, 12)
+    arrow(drawing, (170, 411), (170, 431))
+    note(f"{sizes['h']} × {sizes['e']}", 177, 421)
+    layer(f"out_proj → {sizes['embed']}", 85, 433, 170)
+    return finish(drawing.as_svg(header=""), f"{KEY}-flow", text["title"], text["desc"])
+
+
+KINDS = {"multi-head": 256.0, "grouped": 16.0, "multi-query": 2.0, "latent": kept() / V3.head_dim}
+_KEPT = {
+    "en": {
+        "title": "What four kinds of attention keep of a word",
+        "desc": (
+            "Cells of {d} numbers each, one layer with 128 query heads. {rows}. Latent attention's "
+            "last cell is half a cell, its rotary key."
+        ),
+        "row": "{name}: {count:g} cells",
+        "comma": "; ",
+        "multi-head": "multi-head",
+        "grouped": "grouped-query, 8 groups",
+        "multi-query": "multi-query",
+        "latent": "latent",
+        "cell": "one cell: {d} numbers",
+    },
+    "zh": {
+        "title": "四种注意力为每个词保存多少",
+        "desc": (
+            "每格 {d} 个数，一层，128 个查询头。{rows}。潜在注意力的最后一格是半格，即旋转键。"
+        ),
+        "row": "{name}：{count:g} 格",
+        "comma": "；",
+        "multi-head": "多头",
+        "grouped": "分组查询，8 组",
+        "multi-query": "多查询",
+        "latent": "潜在",
+        "cell": "一格：{d} 个数",
+    },
+}
+
+
+def kept_cells(language: str) -> str:
+    """Draw what is kept of a word as cells of a head's size."""
+    text, size = _KEPT[language], V3.head_dim
+    drawing = canvas(340, 234)
+    write(drawing, text["cell"].format(d=size), 340, 8, 12, text_anchor="end")
+    top = 0.0
+    for name, count in KINDS.items():
+        write(drawing, text[name], 0, top + 8, 12, text_anchor="start", font_weight="bold")
+        lit = name == "latent"
+        group = drawsvg.Group(data_kind=name, fill=ACCENT if lit else SOFT, stroke=INK)
+        group.args["stroke-width"] = 0.5
+        for index in range(int(count + 0.5)):
+            width = 10 * min(1.0, count - index)
+            x, y = 1 + 10.5 * (index % 32), top + 19 + 10.5 * (index // 32)
+            group.append(drawsvg.Rectangle(x, y, width, 10))
+        drawing.append(group)
+        top += 26 + 10.5 * max(1, count / 32) + 6
+    rows = text["comma"].join(
+        text["row"].format(name=text[name], count=count) for name, count in KINDS.items()
+    )
+    desc = text["desc"].format(d=size, rows=rows)
+    return finish(drawing.as_svg(header=""), f"{KEY}-kept", text["title"], desc)
+
+
+_FORMS = {
+    "en": {
+        "title": "The naive and the absorbed form",
+        "desc": (
+            "Two panels. Left, naive: from the kept vectors kv_b_proj makes keys and values of "
+            "each head, for all m positions; the query is scored with the keys, the values are "
+            "mixed. Right, absorbed: the half of kv_b_proj that makes keys is applied to the "
+            "query, for n queries; the result is scored with the kept vectors, which are mixed "
+            "too; the half that makes values comes last, for n results. The halves of kv_b_proj "
+            "are highlighted."
+        ),
+        "naive": "naive",
+        "absorbed": "absorbed",
+        "query": "query: {d}",
+        "absorbed_query": "query: {c}",
+        "kept": "kept: {c}",
+        "keys": "key, value",
+        "score": "score, mix",
+        "result": "result: {e}",
+        "mixed": "mixed: {c}",
+        "m": "m times",
+        "n": "n times",
+    },
+    "zh": {
+        "title": "朴素形式与吸收形式",
+        "desc": (
+            "两个部分。左边是朴素形式：kv_b_proj 由保存的向量生成每个头的键和值，"
+            "m 个位置都要做；查询与键打分，再对值加权求和。右边是吸收形式："
+            "kv_b_proj 里生成键的一半作用在查询上，n 个查询各做一次；结果直接与保存的向量打分，"
+            "加权求和的也是保存的向量；生成值的一半放在最后，n 个结果各做一次。"
+            "突出显示的是 kv_b_proj 的两半。"
+        ),
+        "naive": "朴素形式",
+        "absorbed": "吸收形式",
+        "query": "查询：{d}",
+        "absorbed_query": "查询：{c}",
+        "kept": "保存：{c}",
+        "keys": "键，值",
+        "score": "打分，加权求和",
+        "result": "结果：{e}",
+        "mixed": "求和：{c}",
+        "m": "做 m 次",
+        "n": "做 n 次",
+    },
+}
+
+
+def forms(language: str) -> str:
+    """Draw where the halves of kv_b_proj stand in both forms, of one head."""
+    sizes = {"c": V3.kv_rank, "d": V3.head_dim, "e": V3.value_dim}
+    text = {name: line.format(**sizes) for name, line in _FORMS[language].items()}
+    drawing = canvas(340, _PANEL_H)
+    for name, left in (("naive", 0), ("absorbed", 178)):
+        group = drawsvg.Group(data_form=name)
+        write(group, text[name], left + 80, 8, font_weight="bold")
+        _names(group, text["query"], left + 36, 34)
+        _names(group, text["kept"], left + 124, 34)
+        naive = name == "naive"
+        if naive:
+            arrow(group, (left + 124, 46), (left + 124, 70))
+            _matrix(group, "W_UK, W_UV", text["m"], left + 82, 72, 84)
+            arrow(group, (left + 124, 114), (left + 124, 132))
+            _names(group, text["keys"], left + 124, 143)
+            arrow(group, (left + 124, 154), (left + 124, 172))
+            arrow(group, (left + 36, 46), (left + 36, 172))
+        else:
+            arrow(group, (left + 36, 46), (left + 36, 70))
+            _matrix(group, "W_UKᵀ", text["n"], left, 72, 72)
+            arrow(group, (left + 36, 114), (left + 36, 132))
+            _names(group, text["absorbed_query"], left + 36, 143)
+            arrow(group, (left + 36, 154), (left + 36, 172))
+            arrow(group, (left + 124, 46), (left + 124, 172))
+        box(group, left, 174, 160, 28)
+        write(group, text["score"], left + 80, 188, font_weight="bold")
+        arrow(group, (left + 80, 204), (left + 80, 220 if not naive else 276))
+        if not naive:
+            _matrix(group, "W_UV", text["n"], left + 44, 222, 72)
+            arrow(group, (left + 80, 264), (left + 80, 276))
+            write(group, text["mixed"], left + 86, 212, 11, text_anchor="start")
+        _names(group, text["result"], left + 80, 287)
+        drawing.append(group)
+    return finish(drawing.as_svg(header=""), f"{KEY}-forms", text["title"], text["desc"])
+
+
+def _names(parent: drawsvg.Group, name: str, x: float, y: float) -> None:
+    write(parent, name, x, y, 12)
+
+
+def _matrix(parent: drawsvg.Group, name: str, times: str, x: float, y: float, width: float) -> None:
+    box(parent, x, y, width, 40, lit=True)
+    write(parent, name, x + width / 2, y + 13, 11, fill=ON_ACCENT, font_weight="bold")
+    write(parent, times, x + width / 2, y + 29, 12, fill=ON_ACCENT)
+
+
+def stored() -> dict[str, tuple[float, ...]]:
+    """Read each way's relative times from the stored table."""
+    lines = STORED.read_text(encoding="utf-8").splitlines()[2 : 2 + len(CONTEXTS)]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    times = [[float(cell.rstrip("×")) for cell in row[1 : 1 + len(WAYS)]] for row in rows]
+    return dict(zip(WAYS, zip(*times, strict=True), strict=True))
+
+
+_MEASURED = {
+    "en": {
+        "title": "Time of a new word over the length of the context",
+        "desc": (
+            "A chart, both axes logarithmic: time of one new word, relative to the absorbed "
+            "form's after 256 words, against the number of words before it, {contexts}. {rows}."
+        ),
+        "row": "{name}: {times}",
+        "comma": "; ",
+        "x": "words before",
+        "y": "time of a word",
+    },
+    "zh": {
+        "title": "生成一个新词的时间随上下文长度的变化",
+        "desc": (
+            "一幅图，两个轴都是对数轴：生成一个新词的时间（以吸收形式在 256 个词之后的时间为 1），"
+            "横轴是前面的词数，{contexts}。{rows}。"
+        ),
+        "row": "{name}：{times}",
+        "comma": "；",
+        "x": "前面的词数",
+        "y": "一个词的时间",
+    },
+}
+_MARKS = {"linewidth": 2, "markersize": 5, "markeredgewidth": 0}
+_LOOKS = {
+    "absorbed": {"color": chart.ACCENT, "marker": "o", "linestyle": "solid", **_MARKS},
+    "naive": {"color": chart.ACCENT_2, "marker": "s", "linestyle": (0, (4, 2)), **_MARKS},
+    "unpacked": {"color": chart.INK, "marker": "^", "linestyle": (0, (1, 1.5)), **_MARKS},
+}
+
+
+def measured(language: str) -> str:
+    """Chart the stored times of all ways over the context's length."""
+    text, values, names = _MEASURED[language], stored(), NAMES[language]
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(340, 236)
+        axes = chart.panel(figure, 40, 66, 290, 128)
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xlim(CONTEXTS[0] * 0.85, CONTEXTS[-1] * 1.15)
+        most = max(max(times) for times in values.values())
+        axes.set_ylim(0.6, most * 1.6)
+        chart.set_ticks(axes, "x", {context: f"{context:,}" for context in CONTEXTS})
+        ticks = {tick: f"{tick:g}×" for tick in (1, 3, 10, 30, 100, 300) if tick < most * 1.6}
+        chart.set_ticks(axes, "y", ticks)
+        for index, way in enumerate(WAYS):
+            axes.plot(CONTEXTS, values[way], **_LOOKS[way], gid=f"part:{way}")
+            x, y = (0.0, 0.5, 0.0)[index], 1 - (8, 8, 28)[index] / 236
+            line = dict(_LOOKS[way], gid=f"part:{way}-key")
+            axes.plot(
+                [x + 0.01, x + 0.05, x + 0.09], [y] * 3, transform=figure.transFigure,
+                clip_on=False, **line,
+            )  # fmt: skip
+            figure.text(x + 0.115, y, names[way], va="center")
+        figure.text(0, 1 - 50 / 236, text["y"], va="center")
+        figure.text(330 / 340, 4 / 236, text["x"], ha="right", va="baseline")
+        rows = text["comma"].join(
+            text["row"].format(name=names[way], times=" ".join(f"{t:.2f}×" for t in values[way]))
+            for way in WAYS
+        )
+        contexts = " ".join(f"{context:,}" for context in CONTEXTS)
+        desc = text["desc"].format(contexts=contexts, rows=rows)
+        return chart.finish(figure, f"{KEY}-measured", text["title"], desc)
+
+
+FIGURES: dict[str, Callable[[str], str]] = {
+    "stage-line": functools.partial(stage_line, KEY, lit=("project", "place")),
+    "flow": flow,
+    "kept": kept_cells,
+    "forms": forms,
+    "measured": measured,
+}

@@ -1,0 +1,112 @@
+"""The worked numbers of two heads, and what multi-head attention costs."""
+
+import math
+
+import torch
+
+from attn_docs import MultiHeadAttention
+from docs._kit.markdown import table
+
+MODELS = {
+    "Transformer, base": (512, 8),
+    "GPT-2": (768, 12),
+    "Transformer, big": (1024, 16),
+    "GPT-2 XL": (1600, 25),
+}
+SIZE, LENGTH = 768, 1024
+HEADS = (1, 12, 96)
+
+
+def parameters(embed_dim: int, num_heads: int, *, bias: bool) -> int:
+    """Count the parameters of the layer itself."""
+    with torch.device("meta"):
+        layer = MultiHeadAttention(embed_dim, num_heads, bias=bias)
+    return sum(parameter.numel() for parameter in layer.parameters())
+
+
+def operations(n: int, embed_dim: int, num_heads: int) -> int:
+    """Count a multiply-add as two: four projections, then QKᵀ and weights times V a head."""
+    head_dim = embed_dim // num_heads
+    return 4 * 2 * n * embed_dim**2 + num_heads * 2 * 2 * n * n * head_dim
+
+
+def weight_bytes(n: int, num_heads: int, dtype: torch.dtype = torch.float32) -> int:
+    """Count the bytes of all heads' weights."""
+    return num_heads * n * n * dtype.itemsize
+
+
+def counted(language: str) -> str:
+    """Return the parameters of the attention layer of published models."""
+    header = {
+        "en": ("model", "$D$", "$h$", "$d = D/h$", "without bias", "with bias"),
+        "zh": ("模型", "$D$", "$h$", "$d = D/h$", "不带偏置", "带偏置"),
+    }[language]
+    rows = (
+        (
+            name,
+            f"{size:,}",
+            str(heads),
+            str(size // heads),
+            *(f"{parameters(size, heads, bias=bias):,}" for bias in (False, True)),
+        )
+        for name, (size, heads) in MODELS.items()
+    )
+    caption = {
+        "en": "The parameters of one layer. The Transformer's paper adds no bias; GPT-2 does.",
+        "zh": "一层的参数量。Transformer 的论文里没有偏置，GPT-2 有。",
+    }[language]
+    return f"{table(header, rows)}\n\n{caption}"
+
+
+def cost(language: str) -> str:
+    """Return parameters, operations and memory against the number of heads."""
+    header = {
+        "en": ("heads $h$", "$d = D/h$", "parameters", "operations", "weights in float32"),
+        "zh": ("头数 $h$", "$d = D/h$", "参数量", "运算次数", "float32 权重占用"),
+    }[language]
+    rows = (
+        (
+            str(heads),
+            str(SIZE // heads),
+            f"{parameters(SIZE, heads, bias=False):,}",
+            f"{operations(LENGTH, SIZE, heads) / 1e6:,.0f} M",
+            f"{weight_bytes(LENGTH, heads) / 2**20:,.0f} MiB",
+        )
+        for heads in HEADS
+    )
+    caption = {
+        "en": (
+            f"$D = {SIZE}$, $n = m = {LENGTH:,}$, no bias, one text. The softmax is not counted. "
+            "One M is a million, one MiB is $2^{20}$ bytes."
+        ),
+        "zh": (
+            f"$D = {SIZE}$，$n = m = {LENGTH:,}$，不带偏置，一段文本，不计 softmax。"
+            "1 M 即百万，1 MiB 即 $2^{20}$ 字节。"
+        ),
+    }[language]
+    return f"{table(header, rows)}\n\n{caption}"
+
+
+TABLES = {"counted": counted, "cost": cost}
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the chapter's sentences use."""
+    scaled = 4 / math.sqrt(2)
+    two, one = math.exp(scaled), math.exp(4)
+    shared, alone, rest = two / (2 * two + 1), one / (one + 2), 1 / (one + 2)
+    return {
+        "exp_alone": f"{one:.2f}",
+        "exp_shared": f"{two:.2f}",
+        "first_head": f"{1 * rest + 5 * alone + 3 * rest:.4f}",
+        "low_alone": f"{rest:.4f}",
+        "low_shared": f"{1 / (2 * two + 1):.4f}",
+        "one_head": f"{shared * (4 + 2):.4f}",
+        "scaled": f"{scaled:.4f}",
+        "second_head": f"{4 * alone + 2 * rest:.4f}",
+        "sum_alone": f"{one + 2:.2f}",
+        "sum_shared": f"{2 * two + 1:.2f}",
+        "too_small": f"{math.sqrt(12):.1f}",
+        "weight_alone": f"{alone:.4f}",
+        "weight_shared": f"{shared:.4f}",
+    }

@@ -1,0 +1,159 @@
+"""Figures of the chapter on multi-query attention."""
+
+import functools
+from collections.abc import Callable
+
+import drawsvg
+import torch
+from torch import Tensor
+
+from attn_docs import MultiHeadAttention, MultiQueryAttention, attention_weights
+from docs._kit.draw import (
+    INK,
+    SHADE,
+    box,
+    canvas,
+    cells,
+    finish,
+    stage_line,
+    write,
+)
+
+KEY = "heads-multi-query"
+EMBED_DIM, HEADS = 16, 4
+WORDS = ("the", "cat", "sleeps")
+QUERY = ((0.0, 4, 0, 0), (0, 0, 4, 0))
+KEYS = ((1.0, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0))
+
+_SHARING = {
+    "en": {
+        "title": "Which query head asks which key and value head",
+        "desc": (
+            "Two rows of boxes each. Multi-head attention: {heads} query heads above, {many} "
+            "pairs of a key head and a value head below, each query head joined to its own pair. "
+            "Multi-query attention: {heads} query heads above, {one} pair below, to which all "
+            "of them are joined."
+        ),
+        "names": ("multi-head attention", "multi-query attention"),
+        "query": "query heads",
+        "key": "key and value heads",
+    },
+    "zh": {
+        "title": "哪个查询头向哪个键头和值头提问",
+        "desc": (
+            "每部分都有两排方框。多头注意力：上面是 {heads} 个查询头，下面是 {many} 对键头和值头，"
+            "每个查询头连到自己的那一对。多查询注意力：上面是 {heads} 个查询头，下面只有 {one} 对，"
+            "所有查询头都连到它。"
+        ),
+        "names": ("多头注意力", "多查询注意力"),
+        "query": "查询头",
+        "key": "键头和值头",
+    },
+}
+
+
+def head_counts() -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return query heads and key heads of a module of either class, from its weights."""
+    modules = (MultiHeadAttention(EMBED_DIM, HEADS), MultiQueryAttention(EMBED_DIM, HEADS))
+    many, one = (
+        (
+            module.q_proj.out_features // module.head_dim,
+            module.k_proj.out_features // module.head_dim,
+        )
+        for module in modules
+    )
+    return many, one
+
+
+def sharing(language: str) -> str:
+    """Draw the heads of multi-head and of multi-query attention, joined where they meet."""
+    text = _SHARING[language]
+    drawing = canvas(340, 330)
+    counts = head_counts()
+    for panel, (name, (heads, kv_heads)) in enumerate(zip(text["names"], counts, strict=True)):
+        top = 172 * panel
+        group = drawsvg.Group(data_kv_heads=kv_heads)
+        write(group, name, 170, top + 8, font_weight="bold")
+        write(group, text["query"], 1, top + 32, 12, text_anchor="start")
+        write(group, text["key"], 1, top + 149, 12, text_anchor="start")
+        queries = [43 + 85 * i for i in range(heads)]
+        keys = queries if kv_heads == heads else [170]
+        for i, x in enumerate(queries):
+            below = keys[i * kv_heads // heads]
+            join = {"stroke": INK, "stroke_width": 1.25, "data_query": i}
+            group.append(drawsvg.Line(x, top + 70, below, top + 108, **join))
+        for kind, places, y in (("Q", queries, 44), ("K, V", keys, 108)):
+            for i, x in enumerate(places):
+                lit = kind != "Q"
+                box(group, x - 36, top + y, 72, 26, lit=lit, data_head=kind[0] + str(i))
+                label = f"{kind} {i}" if len(places) > 1 else kind
+                emphasis = {"fill": "var(--figure-on-accent)", "font_weight": "bold"} if lit else {}
+                write(group, label, x, top + y + 13, **emphasis)
+        drawing.append(group)
+    (heads, many), (_, one) = counts
+    desc = text["desc"].format(heads=heads, many=many, one=one)
+    return finish(drawing.as_svg(header=""), f"{KEY}-sharing", text["title"], desc)
+
+
+_MAPS = {
+    "en": {
+        "title": "Two heads look at the same three keys",
+        "desc": (
+            "A grid of weights. The rows are the queries of one word, one for each of two heads; "
+            "the columns are the keys that both share. {rows}."
+        ),
+        "row": "Head {head}: {weights}",
+        "join": (". ", ", "),
+        "head": "head",
+        "query": "query",
+        "key": "key, shared",
+    },
+    "zh": {
+        "title": "两个头看的是同样的三个键",
+        "desc": (
+            "由权重组成的方格图。行是同一个词的查询，两个头各有一个；列是两个头共用的键。{rows}。"
+        ),
+        "row": "头 {head}：{weights}",
+        "join": ("；", "、"),
+        "head": "头",
+        "query": "查询",
+        "key": "键，共用",
+    },
+}
+
+
+def shared_weights() -> Tensor:
+    """Return the weights of the worked example: a row for each head's query."""
+    query, key = torch.tensor(QUERY)[None, :, None], torch.tensor(KEYS)[None, None]
+    return attention_weights(query, key)[0, :, 0]  # b h n m → h m
+
+
+def same_keys(language: str) -> str:
+    """Draw the weights that two heads give to the same keys."""
+    text, weights = _MAPS[language], shared_weights()
+    drawing = canvas(340, 121)
+    left, top, width, height = 84, 50, 80, 35
+    write(drawing, f"{text['query']} ↓", left - 10, 36, 12, text_anchor="end")
+    write(drawing, f"{text['key']} →", left + 1.5 * width, 10, 12)
+    cells(drawing, (SHADE * weights / weights.max()).tolist(), left, top, width, height)
+    for column, word in enumerate(WORDS):
+        write(drawing, word, left + (column + 0.5) * width, 36, font_weight="bold")
+    for row, line in enumerate(weights.tolist()):
+        middle = top + (row + 0.5) * height
+        write(drawing, f"{text['head']} {row}", left - 10, middle, text_anchor="end")
+        for column, weight in enumerate(line):
+            write(drawing, f"{weight:.4f}", left + (column + 0.5) * width, middle)
+    outer, inner = text["join"]
+    rows = outer.join(
+        text["row"].format(head=head, weights=inner.join(f"{weight:.4f}" for weight in line))
+        for head, line in enumerate(weights.tolist())
+    )
+    desc = text["desc"].format(rows=rows)
+    return finish(drawing.as_svg(header=""), f"{KEY}-same-keys", text["title"], desc)
+
+
+FIGURES: dict[str, Callable[[str], str]] = {
+    "stage-line": functools.partial(stage_line, KEY, lit=("project", "split")),
+    "sharing": sharing,
+    "same-keys": same_keys,
+}

@@ -1,0 +1,261 @@
+"""Figures of the chapter on the KV memory of real models."""
+
+import functools
+import math
+from collections.abc import Callable
+
+import drawsvg
+import matplotlib.style
+
+from attn_docs import kv_cache_bytes
+from docs._kit import chart
+from docs._kit.draw import (
+    ACCENT,
+    ACCENT_2,
+    INK,
+    SOFT,
+    canvas,
+    finish,
+    stage_line,
+    write,
+)
+
+from .tables import CARDS, MODELS, per_token, weights
+
+KEY = "memory-kv-memory"
+BARS = (
+    "GPT-3 175B",
+    "Llama-2-13B",
+    "Llama-2-7B",
+    "Llama-3.1-405B",
+    "Gemma-3-27B",
+    "Llama-3.1-70B",
+    "GPT-2 XL",
+    "Qwen3-32B",
+    "Qwen3-235B-A22B",
+    "Llama-3.1-8B",
+    "PaLM 540B",
+    "gpt-oss-120b",
+    "DeepSeek-V3",
+    "Qwen2.5-7B",
+    "GPT-2 124M",
+    "Gemma-3-1B",
+    "Gemma-4-E2B",
+    "Qwen2.5-0.5B",
+    "Falcon-7B",
+)
+KINDS = {"multi-head": INK, "fewer": ACCENT, "latent": ACCENT_2}
+LEAST, MOST = 4, 8192  # KiB, the ends of the scale
+BAR = 168
+LINES = {
+    "Llama-2-7B": (chart.INK, "-"),
+    "Llama-3.1-8B": (chart.ACCENT, "-"),
+    "Gemma-3-27B": (chart.ACCENT_2, "-"),
+    "DeepSeek-V3": (chart.ACCENT_2, "--"),
+    "gpt-oss-120b": (chart.ACCENT, "--"),
+    "Mistral-7B v0.1": (chart.INK, "--"),
+}
+LENGTHS = tuple(2**power for power in range(8, 18))
+CARD_BARS = (
+    "Llama-2-7B",
+    "Llama-3.1-8B",
+    "gpt-oss-20b",
+    "Gemma-3-27B",
+    "Qwen3-32B",
+    "Llama-3.1-70B",
+)
+FULL = 190  # GB, the end of the scale
+LEFT, WIDE = 96, 243
+
+
+def kind(name: str) -> str:
+    """Return how a model keeps its keys and values."""
+    config = MODELS[name].config
+    if config.latent_layers:
+        return "latent"
+    return "multi-head" if config.num_kv_heads == MODELS[name].num_heads else "fewer"
+
+
+_TOKEN = {
+    "en": {
+        "title": "KV cache for one token",
+        "desc": "Bars on a logarithmic scale, KiB in bfloat16, all layers. {rows}.",
+        "row": "{name}: {value:,.4g} KiB, {kind}",
+        "comma": "; ",
+        "multi-head": "a key head for each query head",
+        "fewer": "fewer key heads",
+        "latent": "latent",
+    },
+    "zh": {
+        "title": "一个词元的键值缓存",
+        "desc": "对数刻度上的条形，单位 KiB，bfloat16，所有层合计。{rows}。",
+        "row": "{name}：{value:,.4g} KiB，{kind}",
+        "comma": "；",
+        "multi-head": "每个查询头一个键头",
+        "fewer": "键头较少",
+        "latent": "潜在向量",
+    },
+}
+
+
+def token(language: str) -> str:
+    """Draw the bytes of one token as bars, longest first."""
+    text = _TOKEN[language]
+    drawing = canvas(340, 66 + 22 * len(BARS))
+    for row, (name, colour) in enumerate(KINDS.items()):
+        drawing.append(drawsvg.Rectangle(0, 2 + 20 * row, 12, 12, fill=colour))
+        write(drawing, text[name], 18, 8 + 20 * row, 12, text_anchor="start")
+    for row, name in enumerate(BARS):
+        value, top = per_token(MODELS[name]) / 1024, 70 + 22 * row
+        width = BAR * math.log(value / LEAST) / math.log(MOST / LEAST)
+        group = drawsvg.Group(data_model=name)
+        write(group, name, 0, top + 7, 12, text_anchor="start")
+        group.append(drawsvg.Rectangle(122, top, width, 14, fill=KINDS[kind(name)], data_bar=name))
+        write(group, f"{value:,.4g}", 128 + width, top + 7, 12, text_anchor="start")
+        drawing.append(group)
+    rows = text["comma"].join(
+        text["row"].format(name=name, value=per_token(MODELS[name]) / 1024, kind=text[kind(name)])
+        for name in BARS
+    )
+    desc = text["desc"].format(rows=rows)
+    return finish(drawing.as_svg(header=""), f"{KEY}-token", text["title"], desc)
+
+
+def curve(name: str) -> list[float]:
+    """Return a model's KV cache in GiB at each of the lengths."""
+    return [kv_cache_bytes(MODELS[name].config, length) / 2**30 for length in LENGTHS]
+
+
+_CONTEXT = {
+    "en": {
+        "title": "KV cache against context length",
+        "desc": (
+            "Lines on two logarithmic scales, one sequence in bfloat16, from 256 to 131,072 "
+            "tokens. At the end: {rows}. Models whose layers are all full give straight lines; "
+            "with windows the line bends, and where every layer has a window it is level."
+        ),
+        "comma": ", ",
+        "x": "tokens",
+        "y": "GiB",
+    },
+    "zh": {
+        "title": "键值缓存随上下文长度的变化",
+        "desc": (
+            "横纵轴都是对数刻度，一个序列，bfloat16，从 256 到 131,072 个词元。末端："
+            "{rows}。各层都是全局的模型是直线；有窗口的会弯下来；每一层都有窗口时，最后是水平的。"
+        ),
+        "comma": "，",
+        "x": "词元",
+        "y": "GiB",
+    },
+}
+
+
+def context(language: str) -> str:
+    """Draw memory against context length for a handful of models, both scales logarithmic."""
+    text = _CONTEXT[language]
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(340, 300)
+        axes = chart.panel(figure, 40, 22, 186, 244)
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        ends = {name: math.log10(curve(name)[-1]) for name in LINES}
+        places, above = {}, math.inf
+        for name in sorted(ends, key=ends.get, reverse=True):  # labels a line apart
+            places[name] = above = min(ends[name], above - 0.24)
+        for name, (colour, dash) in LINES.items():
+            axes.plot(LENGTHS, curve(name), color=colour, linestyle=dash, gid=f"part:{name}")
+            end = (LENGTHS[-1], curve(name)[-1]), (LENGTHS[-1] * 1.5, 10 ** places[name])
+            leader = {"clip_on": False, "color": colour, "linestyle": dash, "linewidth": 1}
+            axes.plot(*zip(*end, strict=True), **leader, gid=f"part:{name}-leader")
+            axes.text(LENGTHS[-1] * 1.65, 10 ** places[name], name, va="center")
+        axes.set_xlim(LENGTHS[0], LENGTHS[-1])
+        axes.set_ylim(0.005, 100)
+        ticks = {256: "256", 2048: "2k", 16384: "16k", 131072: "128k"}
+        chart.set_ticks(axes, "x", ticks)
+        chart.set_ticks(axes, "y", {0.01: "0.01", 0.1: "0.1", 1: "1", 10: "10", 100: "100"})
+        figure.text(0.02, 0.965, text["y"], va="center")
+        figure.text(226 / 340, 0.02, text["x"], ha="right", va="center")
+        rows = text["comma"].join(f"{name} {curve(name)[-1]:.3g} GiB" for name in LINES)
+        desc = text["desc"].format(rows=rows)
+        return chart.finish(figure, f"{KEY}-context", text["title"], desc)
+
+
+_CARDS = {
+    "en": {
+        "title": "Weights and KV cache beside the memory of three cards",
+        "desc": (
+            "A bar for each model, in GB, bfloat16: first the weights, then the KV cache of one "
+            "sequence of the published context length. Lines mark {cards} GB. {rows}."
+        ),
+        "row": "{name}: weights {weight:.3g} GB, cache {cache:.3g} GB for {context:,} tokens",
+        "comma": "; ",
+        "and": ", ",
+        "weights": "weights",
+        "cache": "KV cache, one sequence of full length",
+    },
+    "zh": {
+        "title": "权重和键值缓存与三种显卡内存的比较",
+        "desc": (
+            "每个模型一根条，单位 GB，bfloat16：先是权重，然后是一个序列在公布的上下文长度下的"
+            "键值缓存。竖线标出 {cards} GB。{rows}。"
+        ),
+        "row": "{name}：权重 {weight:.3g} GB，{context:,} 个词元的缓存 {cache:.3g} GB",
+        "comma": "；",
+        "and": "、",
+        "weights": "权重",
+        "cache": "键值缓存，一个全长的序列",
+    },
+}
+
+
+def beside(name: str) -> tuple[float, float]:
+    """Return weights and KV cache at full length, in GB."""
+    model = MODELS[name]
+    return weights(model) / 1e9, kv_cache_bytes(model.config, model.context) / 1e9
+
+
+def cards(language: str) -> str:
+    """Draw weights and cache as bars against the memory of cards."""
+    text = _CARDS[language]
+    height = 66 + 26 * len(CARD_BARS)
+    drawing = canvas(340, height)
+    fills = {"weights": {"fill": SOFT, "stroke": INK, "stroke_opacity": 0.5}}
+    fills["cache"] = {"fill": ACCENT}
+    for row, name in enumerate(("weights", "cache")):
+        drawing.append(drawsvg.Rectangle(1, 3 + 20 * row, 12, 12, **fills[name]))
+        write(drawing, text[name], 20, 9 + 20 * row, 12, text_anchor="start")
+    for card in CARDS:
+        x = LEFT + WIDE * card / FULL
+        line = {"stroke": INK, "stroke_width": 1, "stroke_dasharray": "3 3", "data_card": card}
+        drawing.append(drawsvg.Line(x, 64, x, height, **line))
+        write(drawing, f"{card} GB", x, 55, 12)
+    for row, name in enumerate(CARD_BARS):
+        group, top = drawsvg.Group(data_model=name), 70 + 26 * row
+        write(group, name, 0, top + 8, 12, text_anchor="start")
+        left = LEFT
+        for part, value in zip(("weights", "cache"), beside(name), strict=True):
+            width = WIDE * value / FULL
+            bar = {**fills[part], "data_bar": part}
+            group.append(drawsvg.Rectangle(left, top, width, 16, **bar))
+            left += width
+        drawing.append(group)
+    rows = text["comma"].join(
+        text["row"].format(
+            name=name,
+            weight=beside(name)[0],
+            cache=beside(name)[1],
+            context=MODELS[name].context,
+        )
+        for name in CARD_BARS
+    )
+    desc = text["desc"].format(cards=text["and"].join(map(str, CARDS)), rows=rows)
+    return finish(drawing.as_svg(header=""), f"{KEY}-cards", text["title"], desc)
+
+
+FIGURES: dict[str, Callable[[str], str]] = {
+    "stage-line": functools.partial(stage_line, KEY, lit=("project", "split", "place")),
+    "token": token,
+    "context": context,
+    "cards": cards,
+}

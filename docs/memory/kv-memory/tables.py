@@ -1,0 +1,346 @@
+"""KV memory of real models: the table, what fits beside the weights, the calculator, numbers."""
+
+import html
+import json
+
+import torch
+
+from attn_docs import KVCache, KVConfig, KVModel, kv_cache_bytes, load_models, longest_context
+from docs._kit.markdown import table
+
+MODELS = load_models()
+CARDS = (24, 80, 141)  # GB of memory, 10⁹ bytes each
+WEIGHT_BYTES = torch.bfloat16.itemsize
+BESIDE_WEIGHTS = (
+    "Llama-2-7B",
+    "Llama-2-13B",
+    "Llama-3.1-8B",
+    "Llama-3.1-70B",
+    "Mistral-7B v0.1",
+    "Qwen2.5-7B",
+    "Qwen3-8B",
+    "Qwen3-32B",
+    "Gemma-3-12B",
+    "Gemma-3-27B",
+    "Olmo-3-7B",
+    "gpt-oss-20b",
+    "DeepSeek-V2-Lite",
+)
+CALCULATOR = {"model": "Llama-3.1-8B", "context": 131_072, "batch": 1, "memory": 24}
+DTYPES = {"float32": 4, "bfloat16, float16": 2, "float8, int8": 1}
+
+
+def size(count: int) -> str:
+    """Return a number of bytes in KiB, MiB or GiB, to four digits."""
+    power = 1 if count < 2**20 else 2 if count < 2**30 else 3
+    return f"{count / 1024**power:,.4g} {('KiB', 'MiB', 'GiB')[power - 1]}"
+
+
+def per_token(model: KVModel) -> int:
+    """Return the bytes of the first token: every layer that keeps anything keeps it."""
+    return kv_cache_bytes(model.config, 1)
+
+
+def multi_head_factor(model: KVModel) -> float:
+    """Return how many times as much would be kept with a key and a value for each query head."""
+    config = model.config
+    if config.latent_layers:
+        heads = model.num_heads * (model.key_dim + model.value_dim)
+        return heads / (config.kv_rank + config.rope_dim)
+    return model.num_heads / config.num_kv_heads
+
+
+def weights(model: KVModel) -> int:
+    """Return the bytes of the parameters in bfloat16."""
+    return WEIGHT_BYTES * model.parameters
+
+
+def fitting(model: KVModel, card: int) -> int | None:
+    """Return how many tokens fit on a card beside the weights; −1 if these do not fit."""
+    room = card * 10**9 - weights(model)
+    return -1 if room < 0 else longest_context(model.config, room)
+
+
+def _layers(config: KVConfig, language: str) -> str:
+    """Describe the layers: how many of each kind, and how many of them keep something."""
+    latent, of = {"en": ("latent", "{} of {}"), "zh": ("层潜在", "{}/{}")}[language]
+    signs = {"full": "{}", "windowed": f"{{}} ({config.window:,})", "latent": f"{{}} {latent}"}
+    parts = []
+    for kind, sign in signs.items():
+        layers = getattr(config, f"{kind}_layers")
+        shared = getattr(config, f"shared_{kind}_layers", 0)
+        if layers:
+            count = of.format(layers - shared, layers) if shared else layers
+            parts.append(sign.format(count).replace(" ", "\N{NO-BREAK SPACE}"))
+    return " + ".join(parts)
+
+
+def models(language: str) -> str:
+    """Return one row a model: its sizes, and its KV cache for a token and at full length."""
+    header = {
+        "en": (
+            "model",
+            "layers",
+            "width",
+            "heads $h$, $g$",
+            "head size $d$",
+            "KiB a token",
+            "multi-head",
+            "context",
+            "KV cache",
+        ),
+        "zh": (
+            "模型",
+            "层",
+            "宽度",
+            "头数 $h$、$g$",
+            "头的大小 $d$",
+            "每词元 KiB",
+            "多头",
+            "上下文",
+            "缓存",
+        ),
+    }[language]
+    rows = []
+    for model in MODELS.values():
+        config = model.config
+        heads, head = f"{model.num_heads}, {config.num_kv_heads}", str(config.head_dim)
+        if config.latent_layers:
+            heads, head = str(model.num_heads), f"{model.key_dim}, {model.value_dim}"
+        elif config.windowed_head_dim:
+            head = f"{config.head_dim}, {config.windowed_head_dim}"
+        elif model.num_heads * config.head_dim != model.embed_dim:
+            head = f"**{head}**"
+        count = per_token(model) / 1024
+        rows.append(
+            (
+                f"[{model.name}]({model.source})",
+                _layers(config, language),
+                f"{model.embed_dim:,}",
+                heads,
+                head,
+                f"{count:,.3f}".rstrip("0").rstrip("."),
+                f"{multi_head_factor(model):.3g}×",
+                f"{model.context:,}",
+                size(kv_cache_bytes(config, model.context)).replace(" ", "\N{NO-BREAK SPACE}"),
+            )
+        )
+    days = {model.read for model in MODELS.values()}
+    caption = {
+        "en": "bfloat16, one sequence. Last two columns: the longest text, in tokens, that the "
+        "model is published for, and its KV cache. Each name leads to where the sizes were "
+        f"read, on {', '.join(sorted(days))}. Layers: full ones, and with the window in "
+        "parentheses those that have one; “3 of 7” keep something, the others share. A bold head "
+        "size is not width / heads. Two sizes: of full and of windowed layers; with latent "
+        "layers, of keys and of values before compression. “Multi-head”: how many times as much a "
+        "key and a value for each query head would take. Not counted: the fixed state of 18 "
+        "further layers of Qwen3.5-0.8B, and the indexer's key of 128 numbers a layer and token "
+        "in DeepSeek-V3.2.",
+        "zh": "bfloat16，一个序列。最后两栏：模型公布的最长文本（词元数），以及它的键值缓存。"
+        f"每个名字都链接到尺寸的出处，读取日期为 {'、'.join(sorted(days))}。"
+        "层数一栏：先是全局层，再是窗口层，括号里是窗口；“3/7”表示 7 层里只有 3 层存，其余共用。"
+        "粗体的头大小不等于宽度除以头数。写了两个大小的：前者是全局层、后者是窗口层的；对潜在层，"
+        "是压缩前键和值的大小。“多头”一栏："
+        "若每个查询头都各有键和值，要多占几倍。未计入的：Qwen3.5-0.8B 另外 18 层的固定状态，"
+        "以及 DeepSeek-V3.2 的索引器每层每词元 128 个数的键。",
+    }[language]
+    return f"{table(header, rows)}\n\n{caption}"
+
+
+def fits(language: str) -> str:
+    """Return how many tokens of one sequence fit beside the weights on three cards."""
+    model, weight, none, any_number = {
+        "en": ("model", "weights", "no room", "any number"),
+        "zh": ("模型", "权重", "放不下", "不限"),
+    }[language]
+    rows = []
+    for name in BESIDE_WEIGHTS:
+        counts = [fitting(MODELS[name], card) for card in CARDS]
+        shown = [any_number if n is None else none if n < 0 else f"{n:,}" for n in counts]
+        source = MODELS[name].parameters_source
+        rows.append((f"[{name}]({source})", f"{weights(MODELS[name]) / 1e9:.3g} GB", *shown))
+    caption = {
+        "en": "Tokens of one sequence; weights and cache in bfloat16; one GB is $10^9$ bytes. "
+        "The parameter counts are the published, rounded ones, and each name leads to its source. "
+        "Nothing else is counted: no activations, no other program, and not whether the model was "
+        "trained for such lengths.",
+        "zh": "一个序列的词元数；权重和缓存都用 bfloat16；1 GB 即 $10^9$ 字节。"
+        "参数量取公布的约数，每个名字链接到它的出处。其余一概不计：没有激活值，"
+        "没有别的程序，也不管模型有没有在这么长的文本上训练过。",
+    }[language]
+    header = (model, weight, *(f"{card} GB" for card in CARDS))
+    return f"{table(header, rows)}\n\n{caption}"
+
+
+_FORM = {
+    "en": {
+        "label": "KV cache calculator",
+        "colon": ":",
+        "model": "Model",
+        "context": "Context length (tokens)",
+        "batch": "Sequences at once",
+        "itemsize": "Numbers in the cache",
+        "memory": "Memory of the device (GB)",
+        "bits": "{} bits ({})",
+        "cache": "KV cache",
+        "more": "Each further token, of all sequences",
+        "weights": "Weights in bfloat16",
+        "longest": "Longest context that fits beside the weights (tokens)",
+        "bytes": "bytes",
+        "nothing": "nothing",
+        "unknown": "no sourced parameter count; taken as none",
+        "none": "none: the weights alone do not fit",
+        "any": "any: all layers have a window",
+        "invalid": "Please enter whole numbers: {} tokens or fewer, {} sequences or fewer, "
+        "{} GB or less.",
+    },
+    "zh": {
+        "label": "键值缓存计算器",
+        "colon": "：",
+        "model": "模型",
+        "context": "上下文长度（词元）",
+        "batch": "同时处理的序列数",
+        "itemsize": "缓存里的数",
+        "memory": "设备内存（GB）",
+        "bits": "{} 位（{}）",
+        "cache": "键值缓存",
+        "more": "所有序列每再多一个词元",
+        "weights": "权重（bfloat16）",
+        "longest": "权重之外放得下的最长上下文（词元）",
+        "bytes": "字节",
+        "nothing": "不再增加",
+        "unknown": "没有可考的参数量，按零计",
+        "none": "没有：光是权重就放不下",
+        "any": "不限：每一层都有窗口",
+        "invalid": "请输入整数：至多 {} 个词元、{} 个序列、{} GB。",
+    },
+}
+LIMITS = {"context": (0, 100_000_000), "batch": (1, 100_000), "memory": (1, 100_000)}
+
+
+def shown(language: str, name: str, context: int, batch: int, memory: int) -> dict[str, str]:
+    """Return what the calculator shows, in bfloat16: text by the name of its place."""
+    text, model = _FORM[language], MODELS[name]
+    count = kv_cache_bytes(model.config, context, batch)
+    more = kv_cache_bytes(model.config, context + 1, batch) - count
+    longest = longest_context(model.config, memory * 10**9 - weights(model), batch)
+    return {
+        "cache": f"{_two_digits(count)} ({count:,} {text['bytes']})",
+        "more": _two_digits(more),
+        "weights": f"{weights(model) / 1e9:.2f} GB",
+        "longest": f"{longest:,}",
+    }
+
+
+def _two_digits(count: int) -> str:
+    power = 1 if count < 2**20 else 2 if count < 2**30 else 3
+    return f"{count / 1024**power:.2f} {('KiB', 'MiB', 'GiB')[power - 1]}"
+
+
+def calculator(language: str) -> str:
+    """Return the form, with what it shows at first, and the data file's sizes for its script."""
+    text = _FORM[language]
+    words = ("bytes", "nothing", "unknown", "none", "any")
+    data = "".join(f' data-{word}="{html.escape(text[word])}"' for word in words)
+    names = "".join(
+        f"<option{' selected' * (name == CALCULATOR['model'])}>{name}</option>" for name in MODELS
+    )
+    dtypes = "".join(
+        f'<option value="{itemsize}"{" selected" * (itemsize == 2)}>'
+        f"{text['bits'].format(8 * itemsize, dtype)}</option>"
+        for dtype, itemsize in DTYPES.items()
+    )
+    fields = [("model", f'<select id="kv-model" name="model">{names}</select>')]
+    fields += [
+        (
+            name,
+            (
+                f'<input id="kv-{name}" name="{name}" type="number" inputmode="numeric" '
+                f'required min="{least}" max="{most}" step="1" value="{CALCULATOR[name]}">'
+            ),
+        )
+        for name, (least, most) in LIMITS.items()
+    ]
+    fields.insert(3, ("itemsize", f'<select id="kv-itemsize" name="itemsize">{dtypes}</select>'))
+    lines = "\n".join(
+        f'<label for="kv-{name}">{text[name]}</label> {field}' for name, field in fields
+    )
+    results = "\n".join(
+        f"<span>{text[name]}{text['colon']}</span> "
+        f'<data data-of="{name}" value="">{value}</data><br>'
+        for name, value in shown(
+            language,
+            **{"name" if key == "model" else key: value for key, value in CALCULATOR.items()},
+        ).items()
+    )
+    ids = " ".join(f"kv-{name}" for name, _ in fields)
+    limits = (f"{LIMITS[name][1]:,}" for name in ("context", "batch", "memory"))
+    return (
+        f'<form class="kv-calculator" aria-label="{text["label"]}" autocomplete="off"{data}>\n'
+        f"{lines}\n"
+        f'<output for="{ids}" aria-live="polite">\n{results}\n</output>\n'
+        f'<p class="kv-invalid" role="alert" hidden>{text["invalid"].format(*limits)}</p>\n'
+        "</form>\n"
+        f'<script id="kv-models" type="application/json">{_data()}</script>'
+    )
+
+
+def _data() -> str:
+    """Return the rows of the data file, less what the calculator does not need."""
+    rows = []
+    for model in MODELS.values():
+        row = {"name": model.name, **vars(model.config), "parameters": model.parameters}
+        rows.append({name: value for name, value in row.items() if value})
+    return json.dumps(rows, separators=(",", ":"))
+
+
+TABLES = {"models": models, "fits": fits, "calculator": calculator}
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the chapter's sentences use."""
+    llama, gemma = MODELS["Llama-3.1-8B"], MODELS["Gemma-3-27B"]
+    config = gemma.config
+    all_full = KVConfig(
+        full_layers=config.num_layers,
+        num_kv_heads=config.num_kv_heads,
+        head_dim=config.head_dim,
+    )
+    mistral = MODELS["Mistral-7B v0.1"].config
+    deepseek = MODELS["DeepSeek-V3"]
+    small = MODELS["Gemma-4-E2B"].config
+    unshared = KVConfig(
+        full_layers=small.full_layers,
+        windowed_layers=small.windowed_layers,
+        window=small.window,
+        num_kv_heads=small.num_kv_heads,
+        head_dim=small.head_dim,
+        windowed_head_dim=small.windowed_head_dim,
+    )
+    tiny = 2 * KVCache(1, 2, 4, capacity=1, dtype=torch.bfloat16).nbytes
+    if tiny != kv_cache_bytes(KVConfig(full_layers=2, num_kv_heads=2, head_dim=4), 1):
+        raise AssertionError(tiny)
+    return {
+        "models": str(len(MODELS)),
+        "tiny": str(tiny),
+        "llama_3_8b": f"{per_token(MODELS['Llama-3-8B']):,}",
+        "llama_3_8b_length": f"{MODELS['Llama-3-8B'].context:,}",
+        "llama_3_8b_native": size(kv_cache_bytes(MODELS["Llama-3-8B"].config, 8192)),
+        "long": f"{llama.context:,}",
+        "llama_long": size(kv_cache_bytes(llama.config, llama.context)),
+        "llama_weights": f"{weights(llama) / 1e9:.0f} GB",
+        "llama_beside": f"{fitting(llama, 24):,}",
+        "llama_2_long": size(kv_cache_bytes(MODELS["Llama-2-7B"].config, llama.context)),
+        "gemma_long": size(kv_cache_bytes(config, gemma.context)),
+        "gemma_all_full": size(kv_cache_bytes(all_full, gemma.context)),
+        "gemma_window": f"{config.window:,}",
+        "mistral_window": f"{mistral.window:,}",
+        "mistral_most": size(kv_cache_bytes(mistral, mistral.window)),
+        "deepseek_token": f"{per_token(deepseek):,}",
+        "deepseek_long": size(kv_cache_bytes(deepseek.config, deepseek.context)),
+        "deepseek_factor": f"{multi_head_factor(deepseek):.0f}",
+        "deepseek_same_size": f"{2 * 128 * 128 / 576:.0f}",
+        "shared_long": size(kv_cache_bytes(small, 131_072)),
+        "shared_counted": size(kv_cache_bytes(unshared, 131_072)),
+        "llama_70b_beside": f"{fitting(MODELS['Llama-3.1-70B'], 141):,}",
+    }

@@ -1,0 +1,157 @@
+"""What rotary positions cost, how fast the pairs turn, and the numbers of the chapter."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from attn_docs import apply_rotary
+from docs._kit.markdown import table
+
+# Llama 3 8B
+EMBED_DIM, HEADS, KV_HEADS, HEAD_DIM = 4096, 32, 8, 128
+LENGTHS = (512, 8192, 131072)
+THETAS = {"RoFormer": 1e4, "gpt-oss": 1.5e5, "Llama 3": 5e5}
+PAIRS = (0, 16, 32, 48, 63)
+
+
+class Flops(NamedTuple):
+    """Operations of one layer: turning queries and keys, four projections, scores and mix."""
+
+    turn: int
+    project: int
+    score_and_mix: int
+
+
+def flops(new: int, keys: int) -> Flops:
+    """Count for `new` queries and keys of a text in which each query sees `keys` keys."""
+    turned = (HEADS + KV_HEADS) * HEAD_DIM
+    return Flops(
+        turn=3 * new * turned,  # a pair: four products, one sum, one difference
+        project=2 * new * EMBED_DIM * 2 * turned,  # queries and output, keys and values
+        score_and_mix=2 * 2 * new * keys * HEADS * HEAD_DIM,
+    )
+
+
+class _Watch(TorchDispatchMode):
+    """Add up the numbers that products, sums and differences of pairs make."""
+
+    found = 0
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., Tensor],
+        types: object,
+        args: tuple[object, ...] = (),
+        kwargs: dict[str, object] | None = None,
+    ) -> Tensor:
+        result = func(*args, **(kwargs or {}))
+        if func.name() in ("aten::mul.Tensor", "aten::add.Tensor", "aten::sub.Tensor"):
+            self.found += result.numel() if result.ndim == 4 else 0
+        return result
+
+
+def counted(heads: int, length: int, head_dim: int) -> int:
+    """Count the same for one call of `apply_rotary`, by watching it."""
+    with _Watch() as watch:
+        apply_rotary(torch.zeros(1, heads, length, head_dim), torch.arange(length))
+    return watch.found
+
+
+def wavelengths(theta: float, head_dim: int = HEAD_DIM) -> Tensor:
+    """Return after how many positions each pair is back, from the angles of position 1."""
+    x = torch.zeros(1, 1, 1, head_dim, dtype=torch.float64)
+    x[..., : head_dim // 2] = 1
+    turned = apply_rotary(x, torch.tensor([1]), theta=theta).flatten()
+    cos, sin = turned.chunk(2)
+    return 2 * math.pi / torch.atan2(sin, cos)
+
+
+def _positions(count: float) -> str:
+    return f"{count:,.2f}" if count < 100 else f"{count:,.0f}"
+
+
+def waves(language: str) -> str:
+    """Return the wavelengths of some pairs of a head of 128 for the θ of three models."""
+    first = {"en": "pair $i$", "zh": "第 $i$ 对"}[language]
+    header = (first, *(f"θ = {theta:,.0f} ({name})" for name, theta in THETAS.items()))
+    if language == "zh":
+        header = (first, *(f"θ = {theta:,.0f}（{name}）" for name, theta in THETAS.items()))
+    columns = [wavelengths(theta) for theta in THETAS.values()]
+    rows = [(str(i), *(_positions(column[i].item()) for column in columns)) for i in PAIRS]
+    caption = {
+        "en": f"Wavelength: how many positions make a full turn, $2\\pi / \\omega_i$. Heads of "
+        f"{HEAD_DIM} numbers have {HEAD_DIM // 2} pairs, 0 to {HEAD_DIM // 2 - 1}.",
+        "zh": f"波长：转完一整圈要多少个位置，即 $2\\pi / \\omega_i$。每个头 {HEAD_DIM} 个数，"
+        f"有 {HEAD_DIM // 2} 对，编号 0 到 {HEAD_DIM // 2 - 1}。",
+    }[language]
+    return f"{table(header, rows)}\n\n{caption}"
+
+
+def _short(count: float) -> str:
+    """Return a count with three digits and a unit."""
+    unit = int(math.log10(count)) // 3
+    return f"{count / 1000**unit:.3g} {' kMGT'[unit]}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.2g} %"
+
+
+def cost(language: str) -> str:
+    """Return the operations of a layer of Llama 3 8B, with the share that turning takes."""
+    header = {
+        "en": ("read", "turn", "project", "score and mix", "turn ÷ score and mix"),
+        "zh": ("读入", "旋转", "投影", "打分和加权求和", "旋转 ÷ 打分和加权求和"),
+    }[language]
+    names = {
+        "en": ("a text of {:,} words", "one new word after {:,}"),
+        "zh": ("一段 {:,} 个词的文本", "{:,} 个词之后的一个新词"),
+    }[language]
+    cases = [(names[0].format(n), flops(n, n)) for n in LENGTHS]
+    cases += [(names[1].format(m), flops(1, m)) for m in LENGTHS[1:2]]
+    rows = [
+        (name, *map(_short, found), _share(found.turn, found.score_and_mix))
+        for name, found in cases
+    ]
+    caption = {
+        "en": f"Floating-point operations of one layer with the sizes of Llama 3 8B: embed_dim "
+        f"{EMBED_DIM:,}, {HEADS} query heads and {KV_HEADS} key heads of {HEAD_DIM}; k, M, G and T "
+        "are $10^3$, $10^6$, $10^9$ and $10^{12}$. Without a causal mask. The angles, their "
+        "cosines and sines are left out: all heads share them. The column “turn” was also counted "
+        "by watching the function.",
+        "zh": f"一层的浮点运算次数，尺寸取自 Llama 3 8B：embed_dim 为 {EMBED_DIM:,}，"
+        f"{HEADS} 个查询头，{KV_HEADS} 个键头，每个头 {HEAD_DIM} 维；k、M、G、T 即 $10^3$、$10^6$、"
+        "$10^9$、$10^{12}$。不带因果掩码。"
+        "角度以及它们的余弦、正弦没有计入：所有的头共用。“旋转”一列也在函数运行时数过。",
+    }[language]
+    return f"{table(header, rows)}\n\n{caption}"
+
+
+TABLES = {"waves": waves, "cost": cost}
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the chapter's sentences use."""
+    cos, sin = math.cos(1), math.sin(1)
+    text = flops(LENGTHS[1], LENGTHS[1])
+    return {
+        "cos_one": f"{cos:.2f}",
+        "degrees_one": f"{math.degrees(1):.1f}",
+        "degrees_slow": f"{math.degrees(1 / 4):.1f}",
+        "length": f"{LENGTHS[1]:,}",
+        "long_roformer": f"{wavelengths(THETAS['RoFormer'])[-1]:,.0f}",
+        "part_of_turn": f"1/{wavelengths(THETAS['Llama 3'])[-1] / LENGTHS[1]:.0f}",
+        "score_back": f"{7 * cos - sin:.2f}",
+        "score_one": f"{7 * cos + sin:.2f}",
+        "share": _share(text.turn, text.score_and_mix),
+        "share_of_projections": _share(text.turn, text.project),
+        "sin_one": f"{sin:.2f}",
+        "theta_gpt_oss": f"{THETAS['gpt-oss']:,.0f}",
+        "theta_llama": f"{THETAS['Llama 3']:,.0f}",
+        "theta_roformer": f"{THETAS['RoFormer']:,.0f}",
+        "wave_short": f"{2 * math.pi:.2f}",
+    }

@@ -1,0 +1,116 @@
+"""Figures of the chapter on testing attention."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from attn_docs.testing.formula import Hypothesis
+from attn_docs.testing.structure import Sources, reproduce
+from docs._kit.draw import INK, box, canvas, finish, write
+
+KEY = "practice-test-your-attention"
+HEADS, EMBED_DIM, LENGTH = 4, 32, 6
+RIGHT = Hypothesis(HEADS, HEADS)
+WAYS = (
+    RIGHT,
+    replace(RIGHT, axis="queries"),
+    replace(RIGHT, split="view"),
+    replace(RIGHT, divisor="1"),
+    replace(RIGHT, divisor="√embed_dim"),
+)
+
+_SEARCH = {
+    "en": {
+        "title": "The search for what a module does",
+        "desc": (
+            "Five ways of computing from the same queries, keys and values, each with a bar: how "
+            "far its result is from what the module computed. {rows}. Only one bar has no length: "
+            "that is what the module does."
+        ),
+        "ways": (
+            "the formula",
+            "softmax over queries",
+            "heads by view alone",
+            "no scale",
+            "scale √embed_dim",
+        ),
+        "row": "{way}: {error}",
+        "join": "; ",
+        "head": "distance from the module's result",
+        "found": "found: the same",
+    },
+    "zh": {
+        "title": "寻找模块究竟做了什么",
+        "desc": (
+            "从同样的查询、键和值出发的五种算法，每种一条横条，表示它的结果与模块的结果相差多少。"
+            "{rows}。只有一条长度为零，那就是模块的做法。"
+        ),
+        "ways": (
+            "公式本身",
+            "softmax 沿查询",
+            "只用 view 拆头",
+            "没有缩放",
+            "缩放 √embed_dim",
+        ),
+        "row": "{way}：{error}",
+        "join": "；",
+        "head": "与模块结果的差距",
+        "found": "找到：相同",
+    },
+}
+
+
+def tensors() -> tuple[Tensor, Tensor, Tensor]:
+    """Return the queries, keys and values that the figure's module projects."""
+    generator = torch.Generator().manual_seed(0)
+    query, key, value = torch.randn(3, LENGTH, EMBED_DIM, generator=generator, dtype=torch.float64)
+    return query, key, value
+
+
+def module_output() -> Tensor:
+    """Return what a module computes that divides by √embed_dim, written out head by head."""
+    outputs = []
+    for q, k, v in zip(*(t.chunk(HEADS, -1) for t in tensors()), strict=True):
+        outputs.append((q @ k.mT / EMBED_DIM**0.5).softmax(-1) @ v)
+    return torch.cat(outputs, -1)
+
+
+def errors() -> list[float]:
+    """Return how far each way's result is from the module's, relative to its largest number."""
+    target = module_output()
+    sources = Sources(("q", "k", "v"), tensors())
+    made = [reproduce(sources, way, None, EMBED_DIM, None) for way in WAYS]
+    return [
+        ((output[0] - target).abs().max() / target.abs().max()).item()
+        for output in made
+        if output is not None
+    ]
+
+
+def search(language: str) -> str:
+    """Draw how far the result of each way of computing is from the module's."""
+    text = _SEARCH[language]
+    far = errors()
+    drawing = canvas(340, 206)
+    write(drawing, text["head"], 1, 10, 12, text_anchor="start")
+    for row, (way, error) in enumerate(zip(text["ways"], far, strict=True)):
+        y = 26 + 36 * row
+        write(drawing, way, 1, y + 13, text_anchor="start")
+        if error < 1e-9:
+            box(drawing, 144, y, 140, 26, lit=True, data_way=row)
+            emphasis = {"fill": "var(--figure-on-accent)", "font_weight": "bold"}
+            write(drawing, text["found"], 214, y + 13, **emphasis)
+        else:
+            width = 190 * error / max(far)
+            box(drawing, 144, y, width, 26, data_way=row, stroke=INK, stroke_opacity=0.35)
+    rows = text["join"].join(
+        text["row"].format(way=way, error=f"{error:.2f}")
+        for way, error in zip(text["ways"], far, strict=True)
+    )
+    desc = text["desc"].format(rows=rows)
+    return finish(drawing.as_svg(header=""), f"{KEY}-search", text["title"], desc)
+
+
+FIGURES: dict[str, Callable[[str], str]] = {"search": search}

@@ -1,0 +1,74 @@
+"""The symbols of the site, from the table that links formulas with lines of code."""
+
+from docs._kit.markdown import table
+from docs._tools.page import DOCS
+from docs._tools.symbols import NOTATION, load, pages
+
+HEADERS = {
+    "sizes": {
+        "en": ("letter", "what it is", "in code"),
+        "zh": ("字母", "含义", "代码里的名字"),
+    },
+    "tensors": {
+        "en": ("symbol", "what it is", "in code", "shape"),
+        "zh": ("符号", "含义", "代码里的名字", "形状"),
+    },
+    "chapters": {
+        "en": ("symbol", "what it is there", "chapter"),
+        "zh": ("符号", "在那里的含义", "章节"),
+    },
+}
+
+
+def spelled(key: str, symbol: dict) -> str:
+    """Return a symbol as its formula writes it."""
+    tex = symbol.get("tex", key)
+    return f"${tex if isinstance(tex, str) else tex[0]}$"
+
+
+def chapter(page: str, language: str) -> str:
+    """Return a link to the formulas of a chapter."""
+    name = {"en": "index.md", "zh": "index.zh.md"}[language]
+    lines = (DOCS / page / name).read_text(encoding="utf-8").splitlines()
+    title = next(line for line in lines if line.startswith("# "))
+    return f"[{title[2:].partition(' {')[0]}](../../{page}/index.md#the-formula)"
+
+
+def common(group: str, language: str) -> str:
+    """Return the symbols that mean the same in every chapter but those that say otherwise."""
+    rows = []
+    for key, symbol in load(NOTATION)[group].items():
+        shape = (f"${symbol['shape']}$",) if "shape" in symbol else ()
+        rows.append((spelled(key, symbol), symbol[language], symbol["name"], *shape))
+    return left(HEADERS[group][language], rows)
+
+
+def sizes(language: str) -> str:
+    """Return what letters count."""
+    return common("sizes", language)
+
+
+def tensors(language: str) -> str:
+    """Return the symbols of tensors, with shapes, and of what is done to them."""
+    return common("tensors", language)
+
+
+def chapters(language: str) -> str:
+    """Return the symbols that have a meaning of their own in a chapter."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for page in pages():
+        for key, symbol in load(page)["symbols"].items():
+            if language in symbol:
+                row = spelled(key, symbol), symbol[language]
+                found.setdefault(row, []).append(chapter(page, language))
+    joined = {"en": ", ", "zh": "、"}[language]
+    rows = [(*row, joined.join(links)) for row, links in found.items()]
+    return left(HEADERS["chapters"][language], rows)
+
+
+def left(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Return a table of words: its columns are aligned to the left."""
+    return table(header, rows).replace("---:", "---")
+
+
+TABLES = {"sizes": sizes, "tensors": tensors, "chapters": chapters}

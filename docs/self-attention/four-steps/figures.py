@@ -1,0 +1,446 @@
+"""Figures of the chapter on self-attention in four steps."""
+
+import functools
+import math
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import drawsvg
+import matplotlib.style
+import torch
+from torch import Tensor
+
+from attn_docs import attention_weights, scaled_dot_product_attention
+from docs._kit import chart
+from docs._kit.draw import (
+    ACCENT,
+    ACCENT_2,
+    INK,
+    SHADE,
+    arrow,
+    box,
+    canvas,
+    cells,
+    finish,
+    stage_line,
+    write,
+)
+
+KEY = "self-attention-four-steps"
+WORDS = ("the", "cat", "sleeps")
+X = torch.tensor([[1.0, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 1]]).double()
+W_Q = torch.tensor([[0.0, 2, 0, 0], [0, 0, 2, 0], [0, 2, 0, 2], [0, 0, 0, 0]]).double()
+W_K = torch.eye(4).double()
+W_V = torch.tensor([[0.0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]).double()
+KEEP = torch.tensor([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]]).double()
+DROPOUT = 0.5
+MEASURED = Path(__file__).with_name("measured")
+
+_PROJECTIONS = {
+    "en": {
+        "title": "Self-attention with its three projections",
+        "desc": (
+            "From top to bottom. The input x has a row for each word, the, cat and sleeps. Three "
+            "matrices turn it into queries {query}, keys {key} and values {value}. Queries times "
+            "keys, divided by √4, give the scores {scores}: a row for each query, a column for "
+            "each key. Softmax over each row gives the weights {weights}. Weights times values "
+            "give the output {output}."
+        ),
+        "x": "input x",
+        "query": "queries Q",
+        "key": "keys K",
+        "value": "values V",
+        "scores": "scores QKᵀ / √4",
+        "weights": "weights",
+        "output": "output = weights × V",
+        "axes": ("query ↓", "key →"),
+    },
+    "zh": {
+        "title": "自注意力和它的三个投影",
+        "desc": (
+            "从上到下。输入 x 每个词一行：the、cat、sleeps。三个矩阵把它变成查询 {query}、"
+            "键 {key} 和值 {value}。查询乘以键，再除以 √4，得到分数 {scores}：每个查询一行，"
+            "每个键一列。对每一行做 softmax，得到权重 {weights}。权重乘以值，得到输出 {output}。"
+        ),
+        "x": "输入 x",
+        "query": "查询 Q",
+        "key": "键 K",
+        "value": "值 V",
+        "scores": "分数 QKᵀ / √4",
+        "weights": "权重",
+        "output": "输出 = 权重 × V",
+        "axes": ("查询 ↓", "键 →"),
+    },
+}
+
+
+def matrices() -> dict[str, Tensor]:
+    """Return every matrix on the way from the three words to the output."""
+    query, key, value = X @ W_Q, X @ W_K, X @ W_V
+    return {
+        "x": X,
+        "query": query,
+        "key": key,
+        "value": value,
+        "scores": query @ key.mT / math.sqrt(4),
+        "weights": attention_weights(query, key),
+        "output": scaled_dot_product_attention(query, key, value),
+    }
+
+
+class _Place(NamedTuple):
+    x: float
+    y: float
+    width: float
+    height: float = 18
+
+
+_PLACES = {
+    "x": _Place(148, 18, 20),
+    "query": _Place(44, 148, 20),
+    "key": _Place(148, 148, 20),
+    "value": _Place(252, 148, 20),
+    "scores": _Place(44, 272, 36),
+    "weights": _Place(196, 272, 36),
+    "output": _Place(160, 372, 36),
+}
+
+
+def projections(language: str) -> str:
+    """Draw self-attention on three words, with the numbers of each matrix."""
+    text = _PROJECTIONS[language]
+    values = matrices()
+    drawing = canvas(340, 428)
+    for name, place in _PLACES.items():
+        matrix = values[name]
+        _matrix(drawing, name, matrix, place)
+        middle = place.x + matrix.size(1) * place.width / 2
+        above = 34 if name in ("scores", "weights") else 10
+        write(drawing, text[name], middle, place.y - above, 12, font_weight="bold")
+    for name in ("x", "query", "scores", "output"):
+        for row, word in enumerate(WORDS):
+            place = _PLACES[name]
+            middle = place.y + (row + 0.5) * place.height
+            write(drawing, word, place.x - 5, middle, 11, text_anchor="end")
+    for name in ("scores", "weights"):
+        place = _PLACES[name]
+        for column, word in enumerate(WORDS):
+            write(drawing, word, place.x + (column + 0.5) * place.width, place.y - 10, 11)
+    down, right = text["axes"]
+    write(drawing, down, 1, 262, 11, text_anchor="start")
+    write(drawing, right, 174, 262, 11)
+    for name, middle in (("Q", 84), ("K", 188), ("V", 292)):
+        box(drawing, middle - 26, 96, 52, 22)
+        write(drawing, "× W", middle - 5, 106, 12)
+        write(drawing, name, middle + 12, 110, 11)
+        start = [(188, 74)] if middle == 188 else [(188, 74), (188, 85), (middle, 85)]
+        arrow(drawing, *start, (middle, 95))
+    arrow(drawing, (84, 204), (84, 228))
+    arrow(drawing, (188, 204), (188, 216), (118, 216), (118, 228))
+    arrow(drawing, (156, 299), (190, 299))
+    write(drawing, "softmax", 173, 288, 11)
+    arrow(drawing, (250, 328), (250, 352))
+    arrow(drawing, (292, 204), (292, 216), (330, 216), (330, 399), (308, 399))
+    shown = {
+        name: _say(matrix, 2 if name in ("weights", "output") else 0)
+        for name, matrix in values.items()
+    }
+    desc = text["desc"].format(**shown)
+    return finish(drawing.as_svg(header=""), f"{KEY}-projections", text["title"], desc)
+
+
+def _matrix(drawing: drawsvg.Drawing, name: str, matrix: Tensor, place: _Place) -> None:
+    """Draw a matrix as shaded cells with its numbers in them."""
+    group = drawsvg.Group(data_matrix=name)
+    cells(group, (SHADE * matrix / matrix.max()).tolist(), *place[:2], place.width, place.height)
+    for row, line in enumerate(matrix.tolist()):
+        for column, number in enumerate(line):
+            x = place.x + (column + 0.5) * place.width
+            y = place.y + (row + 0.5) * place.height
+            whole = float(number).is_integer() and name not in ("weights", "output")
+            write(group, f"{number:.0f}" if whole else f"{number:.2f}", x, y, 11)
+    drawing.append(group)
+
+
+def _say(matrix: Tensor, digits: int) -> str:
+    rows = (", ".join(f"{number:.{digits}f}" for number in row) for row in matrix.tolist())
+    return "; ".join(rows)
+
+
+_SPLIT = {
+    "en": {
+        "title": "Splitting the fused projection",
+        "desc": (
+            "The fused layer gives twelve numbers for a word: four of the query, four of the key, "
+            "four of the value. chunk(3) takes four neighbours at a time: {chunk}. A view with 3 "
+            "as the last axis takes every third number: {view}."
+        ),
+        "fused": "what the fused layer gives for one word",
+        "chunk": ".chunk(3, dim=-1)",
+        "view": ".view(b, n, d, 3), cut along the last axis",
+        "parts": ("query", "key", "value"),
+        "takes": "{part}: {numbers}",
+        "join": "; ",
+    },
+    "zh": {
+        "title": "拆分合并的投影",
+        "desc": (
+            "合并的层为一个词给出十二个数：查询、键、值各四个。chunk(3) 每次取相邻的四个："
+            "{chunk}。把 3 放在最后一个轴的 view 每隔两个取一个：{view}。"
+        ),
+        "fused": "合并的层为一个词给出的数",
+        "chunk": ".chunk(3, dim=-1)",
+        "view": ".view(b, n, d, 3)，沿最后一个轴切开",
+        "parts": ("查询", "键", "值"),
+        "takes": "{part}：{numbers}",
+        "join": "；",
+    },
+}
+_FILLS = (
+    {"fill": ACCENT, "fill_opacity": SHADE},
+    {"fill": "none"},
+    {"fill": ACCENT_2, "fill_opacity": 0.3},
+)
+
+
+def splits() -> dict[str, list[list[int]]]:
+    """Return which of the twelve numbers each way of splitting calls query, key and value."""
+    places = torch.arange(12)
+    return {
+        "chunk": [part.tolist() for part in places.chunk(3)],
+        "view": places.view(4, 3).T.tolist(),
+    }
+
+
+def split(language: str) -> str:
+    """Draw which of the fused layer's numbers become query, key and value, in two ways."""
+    text = _SPLIT[language]
+    drawing = canvas(340, 222)
+    write(drawing, text["fused"], 170, 8, 12, font_weight="bold")
+    _numbers(drawing, "fused", range(12), 20)
+    taken = splits()
+    for way, top in (("chunk", 72), ("view", 152)):
+        write(drawing, text[way], 170, top, 12, font_weight="bold")
+        _numbers(drawing, way, [place for part in taken[way] for place in part], top + 32)
+        for part, name in enumerate(text["parts"]):
+            middle = 57 + 113 * part
+            write(drawing, name, middle, top + 20, 12)
+    said = {
+        way: text["join"].join(
+            text["takes"].format(part=name, numbers=" ".join(map(_name, part)))
+            for name, part in zip(text["parts"], parts, strict=True)
+        )
+        for way, parts in taken.items()
+    }
+    return finish(
+        drawing.as_svg(header=""), f"{KEY}-split", text["title"], text["desc"].format(**said)
+    )
+
+
+def _numbers(drawing: drawsvg.Drawing, way: str, places: Sequence[int], top: float) -> None:
+    group = drawsvg.Group(data_way=way)
+    for index, place in enumerate(places):
+        gap = 0 if way == "fused" else 5 * (index // 4)
+        x = 3 + (8 if way == "fused" else 0) + 27 * index + gap
+        look = {"stroke": INK, "stroke_opacity": 0.5, **_FILLS[place // 4]}
+        group.append(drawsvg.Rectangle(x, top, 27, 26, **look))
+        write(group, _name(place), x + 13.5, top + 13, 12)
+    drawing.append(group)
+
+
+def _name(place: int) -> str:
+    return "qkv"[place // 4] + "₁₂₃₄"[place % 4]
+
+
+_DROPOUT = {
+    "en": {
+        "title": "Dropout on the weights, and on the scores",
+        "desc": (
+            "Three maps of weights for the, cat and sleeps; a row for each query, a column for "
+            "each key. Without dropout: {none}; each row sums to 1. With dropout of one half on "
+            "the weights: {weights}; what is dropped is 0, the rest is doubled, and the rows sum "
+            "to {sums}. With the same coins on the scores, before the softmax: {scores}; the rows "
+            "sum to 1, and what is dropped is not 0. Frames mark what the coins drop."
+        ),
+        "none": "no dropout",
+        "weights": "on the weights (right)",
+        "scores": "on the scores (wrong)",
+        "axes": ("query ↓", "key →", "sum"),
+        "frame": "framed: dropped",
+    },
+    "zh": {
+        "title": "对权重做 dropout，对分数做 dropout",
+        "desc": (
+            "the、cat、sleeps 的三幅权重图，每个查询一行，每个键一列。不做 dropout：{none}；"
+            "每行的和为 1。对权重做一半的 dropout：{weights}；丢掉的是 0，其余的加倍，"
+            "各行的和为 {sums}。用同样的硬币对 softmax 之前的分数做 dropout：{scores}；"
+            "每行的和为 1，丢掉的却不是 0。方框标出硬币丢掉的位置。"
+        ),
+        "none": "不做 dropout",
+        "weights": "对权重（正确）",
+        "scores": "对分数（错误）",
+        "axes": ("查询 ↓", "键 →", "和"),
+        "frame": "有框：被丢掉",
+    },
+}
+
+
+def dropout_maps() -> dict[str, Tensor]:
+    """Return the weights without dropout, with it on the weights, with it on the scores."""
+    scores = matrices()["scores"]
+    factor = KEEP / (1 - DROPOUT)
+    weights = torch.softmax(scores, dim=-1)
+    return {
+        "none": weights,
+        "weights": weights * factor,
+        "scores": torch.softmax(scores * factor, dim=-1),
+    }
+
+
+def dropout(language: str) -> str:
+    """Draw what the same coins do to the weights, thrown after the softmax and before it."""
+    text = _DROPOUT[language]
+    maps = dropout_maps()
+    drawing = canvas(300, 414)
+    down, right, total = text["axes"]
+    left, width, height = 64, 54, 26
+    for index, (name, weights) in enumerate(maps.items()):
+        top = 48 + 136 * index
+        write(drawing, text[name], left + 1.5 * width, top - 38, font_weight="bold")
+        write(drawing, down, left - 8, top - 12, 11, text_anchor="end")
+        write(drawing, right, left + 3 * width + 8, top - 12, 11, text_anchor="start")
+        group = drawsvg.Group(data_map=name)
+        shades = (SHADE * weights / max(found.max() for found in maps.values())).tolist()
+        cells(group, shades, left, top, width, height)
+        for row, word in enumerate(WORDS):
+            middle = top + (row + 0.5) * height
+            write(drawing, word, left + (row + 0.5) * width, top - 12, 11)
+            write(drawing, word, left - 8, middle, 11, text_anchor="end")
+            said = f"{total} {weights[row].sum():.2f}"
+            write(drawing, said, left + 3 * width + 8, middle, 11, text_anchor="start")
+            for column in range(3):
+                x = left + column * width
+                if name != "none" and not KEEP[row, column]:
+                    frame = {"fill": "none", "stroke": ACCENT_2, "stroke_width": 2.5}
+                    place = (x + 3, top + row * height + 3, width - 6, height - 6)
+                    group.append(drawsvg.Rectangle(*place, **frame, data_dropped=f"{row},{column}"))
+                write(group, f"{weights[row, column]:.2f}", x + width / 2, middle, 12)
+        drawing.append(group)
+    write(drawing, text["frame"], left + 1.5 * width, 406, 11)
+    sums = ", ".join(f"{total:.2f}" for total in maps["weights"].sum(-1).tolist())
+    desc = text["desc"].format(**{name: _say(w, 2) for name, w in maps.items()}, sums=sums)
+    return finish(drawing.as_svg(header=""), f"{KEY}-dropout", text["title"], desc)
+
+
+_FUSED = {
+    "en": {
+        "title": "Three projections against one",
+        "desc": (
+            "The time of three projections over that of one, for four sizes; 1 means equally "
+            "fast, above 1 the single one is faster. Forward: {forward}. With the backward pass: "
+            "{both}."
+        ),
+        "says": "{ratio} at {rows} rows of size {size}",
+        "join": ", ",
+        "forward": "● forward",
+        "both": "■ with backward pass",
+        "x": "rows × size",
+        "y": "Time of three layers over one",
+        "equal": "equally fast",
+    },
+    "zh": {
+        "title": "三个投影与一个投影的比较",
+        "desc": (
+            "三个投影的用时除以一个投影的用时，共四种大小；1 表示一样快，大于 1 表示一个更快。"
+            "前向：{forward}。含反向：{both}。"
+        ),
+        "says": "{rows} 行、维度 {size} 时为 {ratio}",
+        "join": "，",
+        "forward": "● 前向",
+        "both": "■ 含反向",
+        "x": "行数 × 维度",
+        "y": "三层的用时除以一层的用时",
+        "equal": "一样快",
+    },
+}
+
+
+class Ratio(NamedTuple):
+    """One line of the measured table."""
+
+    rows: int
+    size: int
+    forward: float
+    both: float
+
+
+def measured() -> list[Ratio]:
+    """Read the measured table that stands beside the figure."""
+    lines = (MEASURED / "fused.md").read_text(encoding="utf-8").splitlines()
+    found = []
+    for line in lines[2:]:
+        if not line.startswith("|"):
+            break
+        sizes, forward, both = line.strip("| ").split(" | ")[:3]
+        batch, words, size = (int(part.replace(",", "")) for part in sizes.split(" × "))
+        found.append(
+            Ratio(batch * words, size, float(forward.rstrip("×")), float(both.rstrip("×")))
+        )
+    return found
+
+
+def fused(language: str) -> str:
+    """Chart the measured ratios of time, small sizes to large."""
+    text = _FUSED[language]
+    found = measured()
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(340, 216)
+        axes = chart.panel(figure, 34, 26, 294, 150)
+        figure.text(0, 1 - 6 / 216, text["y"], weight="bold", va="top")
+        axes.set_xlim(-0.4, len(found) - 0.6)
+        labels = {i: f"{ratio.rows} × {ratio.size}" for i, ratio in enumerate(found)}
+        chart.set_ticks(axes, "x", labels)
+        top = math.ceil(2 * max(max(ratio[2:]) for ratio in found) + 0.5) / 2
+        axes.set_ylim(0, top)
+        chart.set_ticks(axes, "y", {i / 2: f"{i / 2:g}" for i in range(int(2 * top) + 1)})
+        dots = {"color": chart.INK, "linestyle": (0, (1, 2)), "linewidth": 1.5}
+        axes.plot(axes.get_xlim(), [1, 1], **dots, gid="part:equal")
+        axes.text(-0.35, 0.9, text["equal"], va="top", gid="part:equal-label")
+        for series, colour, marker, y in (
+            ("forward", chart.ACCENT, "o", 0.5),
+            ("both", chart.ACCENT_2, "s", 0.22),
+        ):
+            values = [getattr(ratio, series) for ratio in found]
+            look = {"linestyle": "none", "markersize": 8, "markeredgewidth": 0}
+            places = [i + (-0.08 if series == "forward" else 0.08) for i in range(len(found))]
+            axes.plot(places, values, color=colour, marker=marker, **look, gid=f"part:{series}")
+            axes.text(len(found) - 0.65, y, text[series], ha="right", va="center")
+        figure.text(328 / 340, 6 / 216, text["x"], ha="right", va="baseline")
+        said = {
+            series: text["join"].join(
+                text["says"].format(ratio=f"{getattr(r, series):.2f}", rows=r.rows, size=r.size)
+                for r in found
+            )
+            for series in ("forward", "both")
+        }
+        return chart.finish(figure, f"{KEY}-fused", text["title"], text["desc"].format(**said))
+
+
+def numbers() -> dict[str, str]:
+    """Return when and with what the figure's times were measured."""
+    table = (MEASURED / "fused.md").read_text(encoding="utf-8")
+    date, tools = re.findall(r"Measured on (\S+): (.+), 1 thread\.$", table, re.MULTILINE)[0]
+    return {"measured_on": date, "measured_with": tools}
+
+
+FIGURES: dict[str, Callable[[str], str]] = {
+    "stage-line": functools.partial(
+        stage_line, KEY, lit=("project", "score", "mask", "normalise", "mix", "output")
+    ),
+    "projections": projections,
+    "split": split,
+    "dropout": dropout,
+    "fused": fused,
+}
