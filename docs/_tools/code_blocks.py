@@ -1,6 +1,6 @@
 """Markdown extension: a block that includes a file gets the file's name as its title.
 
-`fence` highlights a block that several pages show, as a page and its translation do, once.
+A block that several pages show, such as a page and its translation, is highlighted once.
 A block that shows a mechanism's module is followed by a link to its API entry. Output lines,
 `#> …`, are marked to be styled apart from comments. Long docstrings can be folded; what is copied
 holds them. Each block says with which versions it ran, and by which command. SVG figures are let
@@ -9,6 +9,7 @@ addresses of this build.
 """
 
 import re
+from functools import partial
 from itertools import chain, repeat
 from typing import Any
 
@@ -47,15 +48,11 @@ STANDARD_TYPES.update(dict.fromkeys((Name, Operator, Punctuation, Whitespace), "
 _highlighted: dict[str, str] = {}
 
 
-def fence(
-    src: str, language: str, class_name: str, options: dict[str, Any], md: Markdown, **look: Any
-) -> str:
+def _highlight(fences: Any, **block: Any) -> str:
     """Highlight a block as SuperFences does, unless this process has highlighted it already."""
-    fences: Any = md.preprocessors["fenced_code_block"]
-    settings = fences.highlight_ext.getConfigs()
-    key = repr((src, language, options, look, settings))
+    key = repr({**block, "md": fences.highlight_ext.getConfigs()})
     if key not in _highlighted:
-        _highlighted[key] = fences.highlight(src, language, options, md, **look)
+        _highlighted[key] = fences.highlight(**block)
     return _highlighted[key]
 
 
@@ -122,5 +119,10 @@ class CodeBlockExtension(Extension):
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         md.preprocessors.register(_Titles(md), "code_block_titles", 33)
+        fences: Any = md.preprocessors["fenced_code_block"]
+        any_language = fences.extension.superfences[0]
+        fences.extension.extend_super_fences(
+            "*", partial(_highlight, fences), any_language["validator"], any_language["reset"]
+        )
         md.postprocessors.register(_Looks(md), "code_block_looks", 5)
         md.block_level_elements.append("svg")
