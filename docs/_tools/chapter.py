@@ -36,7 +36,7 @@ Left to write, besides each TODO in these files:
 - its line in docs/reference/api/index.md and index.zh.md, where a TODO stands
 - its place on the home page, docs/index.md, and in docs/reading-paths/index.md, in both languages
 - what readers type to find it, in tests/site/queries.toml
-- a line in docs/changes/changes.toml
+- a line in docs/reference/changes/changes.toml
 """
 
 
