@@ -11,12 +11,12 @@ addresses of this build.
 import re
 from functools import partial
 from itertools import chain, repeat
-from typing import Any
 
 from markdown import Extension, Markdown
 from markdown.postprocessors import Postprocessor
 from markdown.preprocessors import Preprocessor
 from pygments.token import STANDARD_TYPES, Name, Operator, Punctuation, Whitespace
+from pymdownx.superfences import SuperFencesBlockPreprocessor
 
 from docs._tools.page import DOCS, page_name, place_of
 from docs._tools.symbols import link
@@ -48,9 +48,9 @@ STANDARD_TYPES.update(dict.fromkeys((Name, Operator, Punctuation, Whitespace), "
 _highlighted: dict[str, str] = {}
 
 
-def _highlight(fences: Any, **block: Any) -> str:
+def _highlight(fences: SuperFencesBlockPreprocessor, **block: object) -> str:
     """Highlight a block as SuperFences does, unless this process has highlighted it already."""
-    key = repr({**block, "md": fences.highlight_ext.getConfigs()})
+    key = repr({**block, "md": fences.highlight_ext.getConfigs()})  # settings, not the converter
     if key not in _highlighted:
         _highlighted[key] = fences.highlight(**block)
     return _highlighted[key]
@@ -119,7 +119,7 @@ class CodeBlockExtension(Extension):
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         md.preprocessors.register(_Titles(md), "code_block_titles", 33)
-        fences: Any = md.preprocessors["fenced_code_block"]
+        fences = md.preprocessors["fenced_code_block"]
         any_language = fences.extension.superfences[0]
         fences.extension.extend_super_fences(
             "*", partial(_highlight, fences), any_language["validator"], any_language["reset"]
