@@ -21,8 +21,8 @@ from attn_docs._checks import (
     check_size,
 )
 from attn_docs.foundations.masks import causal_mask
+from attn_docs.heads import _torch
 from attn_docs.heads._masks import and_mask, cache_mask, head_mask
-from attn_docs.heads._torch import check_torch_module, torch_parameters
 from attn_docs.memory.kv_cache import KVCache
 from attn_docs.position.rotary import RotaryEmbedding
 
@@ -295,19 +295,7 @@ class MultiHeadAttention(nn.Module):
         """
         if cls is not MultiHeadAttention:
             raise TypeError(f"from_torch makes a MultiHeadAttention; got {cls.__name__}")
-        check_torch_module(module)
-        ours = cls(
-            module.embed_dim,
-            module.num_heads,
-            kv_dim=module.kdim,
-            bias=module.in_proj_bias is not None,
-            dropout=module.dropout,
-        )
-        ours.to(module.out_proj.weight).train(module.training)
-        with torch.no_grad():
-            for mine, theirs in zip(ours.parameters(), torch_parameters(module), strict=True):
-                mine.copy_(theirs)
-        return ours
+        return _torch.from_torch(cls, module)
 
     def to_torch(self) -> nn.MultiheadAttention:
         """Return a `torch.nn.MultiheadAttention`, batch first, with this module's weights.
@@ -318,30 +306,4 @@ class MultiHeadAttention(nn.Module):
             ValueError: If heads share keys and values, num_heads·head_dim is not `embed_dim`, or
                 positions are rotary: PyTorch's module has none of these.
         """
-        if self.rotary is not None:
-            raise ValueError("rotary must be None in PyTorch's module; got a RotaryEmbedding")
-        embed_dim, kv_dim = self.q_proj.in_features, self.k_proj.in_features
-        if self.num_kv_heads != self.num_heads:
-            raise ValueError(
-                f"num_kv_heads must be num_heads = {self.num_heads} in PyTorch's module; "
-                f"got {self.num_kv_heads}"
-            )
-        if self.num_heads * self.head_dim != embed_dim:
-            raise ValueError(
-                f"head_dim must be embed_dim / num_heads = {embed_dim} / {self.num_heads} "
-                f"in PyTorch's module; got {self.head_dim}"
-            )
-        module = nn.MultiheadAttention(
-            embed_dim,
-            self.num_heads,
-            dropout=self.dropout,
-            bias=self.out_proj.bias is not None,
-            kdim=kv_dim,
-            vdim=kv_dim,
-            batch_first=True,
-        )
-        module.to(self.out_proj.weight).train(self.training)
-        with torch.no_grad():
-            for mine, theirs in zip(self.parameters(), torch_parameters(module), strict=True):
-                theirs.copy_(mine)
-        return module
+        return _torch.to_torch(self)
