@@ -109,29 +109,32 @@ class MultiHeadAttention(nn.Module):
     Y = \operatorname{Concat}(\operatorname{head}_1, \dots, \operatorname{head}_h) W^O$$
 
     Each projection keeps the matrices of all heads in one layer: head i's are its rows i·head_dim
-    to (i+1)·head_dim. The scale is 1/√head_dim.
+    to (i+1)·head_dim. The scale is 1/√head_dim. With `num_kv_heads`, query heads share keys and
+    values: see `GroupedQueryAttention`, and for a single key head `MultiQueryAttention`.
 
     Args:
         embed_dim: Size of the vectors that come in and go out.
         num_heads: Number of heads h.
+        num_kv_heads: Number of key heads and of value heads g, a divisor of `num_heads`;
+            `num_heads` if None.
         kv_dim: Size of the vectors attended to; `embed_dim` if None.
         head_dim: Size of a head; `embed_dim / num_heads` if None.
         bias: Whether the four projections add a bias.
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
-        attend: The attention function, called as PyTorch's. Pass
-            `attn_docs.scaled_dot_product_attention` to see the formula at work.
+        attend: The attention function, called as PyTorch's, with `enable_gqa=True` where heads
+            share keys. Pass `attn_docs.scaled_dot_product_attention` to see the formula at work.
         rotary: Turns queries and keys by their positions; none are used if None.
 
     Attributes:
         q_proj: Linear layer from `embed_dim` to h·head_dim.
-        k_proj: Linear layer from `kv_dim` to h·head_dim.
-        v_proj: Linear layer from `kv_dim` to h·head_dim.
+        k_proj: Linear layer from `kv_dim` to g·head_dim.
+        v_proj: Linear layer from `kv_dim` to g·head_dim.
         out_proj: Linear layer from h·head_dim to `embed_dim`.
 
     Raises:
         TypeError: If an argument has the wrong type.
-        ValueError: If a size is below 1, `num_heads` does not divide `embed_dim` and `head_dim`
-            is None, or `dropout` is out of range.
+        ValueError: If a size is below 1, `num_kv_heads` does not divide `num_heads`, `num_heads`
+            does not divide `embed_dim` and `head_dim` is None, or `dropout` is out of range.
 
     Example:
         ```python
@@ -155,6 +158,7 @@ class MultiHeadAttention(nn.Module):
         embed_dim: int,
         num_heads: int,
         *,
+        num_kv_heads: int | None = None,
         kv_dim: int | None = None,
         head_dim: int | None = None,
         bias: bool = True,
@@ -171,14 +175,18 @@ class MultiHeadAttention(nn.Module):
         check_instance("rotary", rotary, RotaryEmbedding)
         if rotary is not None and rotary.head_dim != head_dim:
             raise ValueError(f"rotary must have head_dim {head_dim}; got {rotary.head_dim}")
-        self.num_heads = self.num_kv_heads = num_heads
+        num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        check_size("num_kv_heads", num_kv_heads)
+        check_divides("num_kv_heads", num_kv_heads, "num_heads", num_heads)
+        self.num_heads = num_heads
+        self.num_kv_heads = num_kv_heads
         self.head_dim = head_dim
         self.dropout = dropout
         self.attend = attend
         self.rotary = rotary
         self.q_proj = nn.Linear(embed_dim, num_heads * head_dim, bias=bias)
-        self.k_proj = nn.Linear(kv_dim, num_heads * head_dim, bias=bias)
-        self.v_proj = nn.Linear(kv_dim, num_heads * head_dim, bias=bias)
+        self.k_proj = nn.Linear(kv_dim, num_kv_heads * head_dim, bias=bias)
+        self.v_proj = nn.Linear(kv_dim, num_kv_heads * head_dim, bias=bias)
         self.out_proj = nn.Linear(num_heads * head_dim, embed_dim, bias=bias)
 
     def forward(
