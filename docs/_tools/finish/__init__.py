@@ -12,11 +12,11 @@ from posixpath import join
 from selectolax.lexbor import LexborHTMLParser
 
 from docs._tools.editions import editions
-from docs._tools.finish.figures import figures
-from docs._tools.finish.llms import llms, llms_full
+from docs._tools.finish.figures import figures_of
+from docs._tools.finish.llms import llms_full, llms_list
 from docs._tools.finish.policy import with_policy
-from docs._tools.finish.taken import Page, Site, Taken, taken
-from docs._tools.finish.wheel import wheel
+from docs._tools.finish.take import Page, Site, Taken, taken
+from docs._tools.finish.wheel import package_wheel
 from docs._tools.page import place_of
 
 
@@ -46,14 +46,14 @@ def finish(folder: Path, address: str = "", *, policies: bool = True) -> None:
     Raises:
         ValueError: If a page is missing, or holds what its policy forbids; the message names it.
     """
-    package, code = wheel()
+    package, code = package_wheel()
     files, listed = {package: code}, set()
     for edition in editions():
-        drawings = figures(edition.language, edition.root)
+        drawings = figures_of(edition.language, edition.root)
         site = Site(edition, address, package, drawings)
         pages = {source: _page(folder, site, source) for source in edition.sources}
         made = {source: _finished(folder, pages[source], policies) for source in pages}
-        lists = {"llms.txt": llms(site, made), "llms-full.txt": llms_full(site, made)}
+        lists = {"llms.txt": llms_list(site, made), "llms-full.txt": llms_full(site, made)}
         texts = drawings.drawn | {edition.root + name: text for name, text in lists.items()}
         files |= {name: text.encode() for name, text in texts.items()}
         listed |= {page.file for page in pages.values()}

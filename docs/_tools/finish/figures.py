@@ -18,7 +18,7 @@ class Figures:
     drawn: dict[str, str]  # each as a file of its own, by its place in the site
 
 
-def figures(language: str, root: str) -> Figures:
+def figures_of(language: str, root: str) -> Figures:
     """Return the drawings of the edition that is published below `root`."""
     named, drawn = {}, {}
     light = _light(STYLES.read_text(encoding="utf-8"))

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from docs._tools.finish.taken import Site, Taken
+from docs._tools.finish.take import Site, Taken
 
 
-def llms(site: Site, pages: dict[str, Taken]) -> str:
+def llms_list(site: Site, pages: dict[str, Taken]) -> str:
     """Return the list of the pages, which are given by their sources."""
     config = site.edition.config
     package = site.address_of(site.package, site.edition.root)

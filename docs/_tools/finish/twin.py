@@ -25,9 +25,9 @@ DROPPED = (
 # an address comes back from the conversion encoded
 MARK = re.compile(r"\ue000(\d+)\ue001|%EE%80%80(\d+)%EE%80%81")
 FENCE = re.compile(r"^(?P<indent> *)```\w*\n *\ue000(?P<number>\d+)\ue001\n *```$", re.M)
+HEADING_END = re.compile(r"^(#+ .*?) +(?=\ue000\d+\ue001$)", re.M)
 BAR = r"\vert "  # a | would end a table's cell
 # Markdown ends nothing bold between a full stop and a letter, as Chinese has it
-HEADING_END = re.compile(r"^(#+ .*?) +(?=\ue000\d+\ue001$)", re.M)
 BOLD_STOP = re.compile(r"([。：？”]+)(</strong>|</em>)(?=\w)")
 
 
@@ -42,7 +42,7 @@ class Block:
     def __str__(self) -> str:
         """Return the block in a fence longer than any that it shows."""
         ticks = max(["``", *re.findall("`{3,}", self.source)], key=len) + "`"
-        return f"{ticks}{self.language}\n{self.source.rstrip()}\n{ticks}"
+        return "\n".join([ticks + self.language, self.source.rstrip("\n"), ticks])
 
 
 @dataclass(frozen=True)

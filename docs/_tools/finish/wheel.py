@@ -13,7 +13,7 @@ from hatchling.plugin.manager import PluginManager
 from docs._tools.blocks import ROOT
 
 
-def wheel() -> tuple[str, bytes]:
+def package_wheel() -> tuple[str, bytes]:
     """Return the name and the bytes of the wheel; its version tells what code it holds.
 
     Of a version that is installed already pip installs nothing: a reader would keep older code.
