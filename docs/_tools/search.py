@@ -12,9 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.plugins import event_priority
-
 Doc = dict[str, Any]  # an entry as Material has it: a page, or a section of one
 
 API = "reference/api/"  # in the first language alone
@@ -110,11 +107,3 @@ def finish(site: Path) -> None:
     script = whole.with_suffix(".js")  # the same, in a copy that opens from the file system
     if script.is_file():
         script.write_text(f"var __index = {settings}", encoding="utf-8")
-
-
-@event_priority(-150)  # once the index holds both languages
-def on_post_build(config: MkDocsConfig) -> None:
-    """Finish the site, not each language's build in it."""
-    i18n: Any = config.plugins["i18n"]
-    if not i18n.building:
-        finish(Path(config.site_dir))

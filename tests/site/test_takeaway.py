@@ -49,6 +49,8 @@ def test_twins_say_what_the_pages_show(site: Site):
         code = [re.sub(f"^{m[1]}", "", m[4], flags=re.M).strip() for m in fences]
         assert code == [block.strip() for block in built.python_blocks(page)], url
         assert sum(e.get("class") == "install" for e in site.tree(url).iter()) == bool(code), url
+        taken = sum(e.get("class") == "takeaway" for e in site.tree(url).iter())
+        assert taken == (url.removeprefix("zh/") not in {"", "reference/api/"}), url
         formulas = [flat("".join(e.itertext())) for e in site.tree(url).iter("annotation")]
         assert [flat(m[2]) for m in FORMULA.finditer(prose(text))] == formulas, url
         for link in links(text):
