@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from docs._tools import blocks, built
 from tests.conftest import Site
-from tests.site.test_census import run_isolated
+from tests.site.test_alone import run_isolated
 
 
 def test_every_copied_block_runs_in_a_fresh_interpreter(site: Site) -> None:
