@@ -7,7 +7,7 @@ export NO_MKDOCS_2_WARNING := 1
 # whole files to each of two processes
 TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: serve site offline test audit outputs figures verified bench mutants lint chapter
+.PHONY: serve site offline test audit outputs figures verified bench mutants lint chapter new-bug
 
 serve: .venv/site.done
 	$(BIN)/mkdocs serve
@@ -56,6 +56,10 @@ lint: .venv/test.done
 # make chapter PAGE=foundations/masks
 chapter: .venv/site.done
 	$(BIN)/python -m docs._tools.chapter $(PAGE)
+
+# make new-bug NAME=mask_forgotten
+new-bug: .venv/test.done
+	$(BIN)/python -m docs._tools.bugs $(NAME)
 
 .venv/site.done: requirements/site.txt pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed')"

@@ -7,7 +7,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from playwright.sync_api import expect
 
+from docs._kit import draw
 from docs._kit.draw import STAGES
+from docs._kit.text import texts
 from docs._tools.page import page_module, place_of
 
 figures = page_module("", "figures")
@@ -81,7 +83,7 @@ def lit(page: str) -> set[str]:
 
 def test_stages_lead_to_chapters_that_light_them():
     assert list(figures.LINKS) == list(STAGES)
-    for stage, (page, _) in figures.LINKS.items():
+    for stage, page in figures.LINKS.items():
         assert stage in lit(page), page
 
 
@@ -91,7 +93,11 @@ def test_table_below_the_map_has_every_chapter_where_it_lights_a_stage():
     found = set()
     for head, cell in re.findall(r"^\| ([\w ,]+) \| (.+) \|$", table, re.MULTILINE)[1:]:
         chapters = set(re.findall(r"\]\(([\w/-]+\.md)", cell))
-        stages = {s for s, names in STAGES.items() if names["en"] in head.split(", ")}
+        stages = {
+            s
+            for s, name in texts(draw.__file__, "stages", "en").items()
+            if name in head.split(", ")
+        }
         assert stages or head == "the whole line"
         assert [c for c in chapters - WHOLE_LINE if not stages & lit(c)] == [], head
         found |= chapters

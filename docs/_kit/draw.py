@@ -7,6 +7,8 @@ from xml.etree import ElementTree as ET
 
 import drawsvg
 
+from docs._kit.text import texts
+
 ACCENT = "var(--figure-accent)"
 ACCENT_2 = "var(--figure-accent-2)"
 SOFT = "var(--figure-soft)"
@@ -16,36 +18,11 @@ INK = "currentColor"
 # The strongest accent that text in currentColor is still easily read on, in both palettes.
 SHADE = 0.45
 
-STAGES = {
-    "project": {"en": "project", "zh": "投影"},
-    "split": {"en": "split heads", "zh": "拆分多头"},
-    "place": {"en": "place", "zh": "位置"},
-    "score": {"en": "score", "zh": "打分"},
-    "mask": {"en": "mask", "zh": "掩码"},
-    "normalise": {"en": "normalise", "zh": "归一化"},
-    "mix": {"en": "mix", "zh": "加权求和"},
-    "merge": {"en": "merge heads", "zh": "合并多头"},
-    "output": {"en": "project", "zh": "投影"},
-}
+STAGES = ("project", "split", "place", "score", "mask", "normalise", "mix", "merge", "output")
 
 _SVG = "http://www.w3.org/2000/svg"
 _NOT_GEOMETRY = re.compile("id|class|role|fill|href|aria-.*")
 _DECIMALS = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
-_STAGE_LINE = {
-    "en": {
-        "title": "The line of stages",
-        "desc": (
-            "Attention is a line of nine stages: {stages}. Highlighted, because this chapter is "
-            "about them: {lit}."
-        ),
-        "comma": ", ",
-    },
-    "zh": {
-        "title": "注意力的各个阶段",
-        "desc": "注意力由九个阶段依次组成：{stages}。突出显示的是本章讲解的阶段：{lit}。",
-        "comma": "、",
-    },
-}
 
 
 def canvas(width: float, height: float) -> drawsvg.Drawing:
@@ -144,16 +121,16 @@ def stage_line(key: str, language: str, lit: Collection[str]) -> str:
     unknown = set(lit) - set(STAGES)
     if unknown:
         raise ValueError(f"lit must name stages of {list(STAGES)}; got {sorted(unknown)}")
+    names = texts(__file__, "stages", language)
 
     def draw(group: drawsvg.Group, stage: str, x: float, y: float) -> None:
         group.args["data-lit"] = str(stage in lit).lower()
         box(group, x, y, 98, 34, lit=stage in lit)
         emphasis = {"fill": ON_ACCENT, "font_weight": "bold"} if stage in lit else {}
-        write(group, STAGES[stage][language], x + 49, y + 17, **emphasis)
+        write(group, names[stage], x + 49, y + 17, **emphasis)
 
     drawing = stage_grid(98, 34, draw)
-    text = _STAGE_LINE[language]
-    names = {stage: STAGES[stage][language] for stage in STAGES}
+    text = texts(__file__, "stage_line", language)
     desc = text["desc"].format(
         stages=text["comma"].join(names.values()),
         lit=text["comma"].join(name for stage, name in names.items() if stage in lit),

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import platform
+import re
 import resource
 import statistics
 import time
@@ -12,6 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import torch
+from torch.profiler import ProfilerActivity, profile
 from torch.utils.benchmark import Timer
 
 THREADS = 2
@@ -27,6 +29,16 @@ def one_thread() -> Iterator[None]:
             yield
     finally:
         torch.set_num_threads(threads)
+
+
+def kernel_of(call: Callable[[], object]) -> str:
+    """Return the operator that does a call's work: PyTorch's attention kernel if it ran one."""
+    call()
+    with profile(activities=[ProfilerActivity.CPU]) as profiler:
+        call()
+    spent = {event.key: event.self_cpu_time_total for event in profiler.key_averages()}
+    attention = [name for name in spent if re.match(r"aten::_scaled_dot_product_\w+", name)]
+    return min(attention) if attention else max(spent, key=lambda name: spent[name])
 
 
 def seconds(function: Callable[[], object]) -> float:

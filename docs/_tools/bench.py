@@ -10,23 +10,19 @@ from pathlib import Path
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
+from docs._kit.measured import store
 from docs._tools import blocks
-from docs._tools.generate import LANGUAGES
 from docs._tools.page import DOCS, folders, page_module
 
 
 def measure_chapters() -> None:
-    """Run every chapter's benchmark and store its tables, in both languages from one run."""
+    """Run every chapter's benchmark and store what it measured, for `make outputs figures`."""
     for folder in folders():
-        if not (DOCS / folder / "benchmark.py").is_file():
-            continue
-        print(f"\n## {folder}\n")
-        for name, make in page_module(folder, "benchmark").main().items():
-            for language, suffix in LANGUAGES.items():
-                target = DOCS / folder / "measured" / f"{name}{suffix}.md"
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(make(language) + "\n", encoding="utf-8")
-            print(f"\n{make('en')}")
+        if (DOCS / folder / "benchmark.py").is_file():
+            print(f"\n## {folder}\n")
+            found = page_module(folder, "benchmark").measure()
+            store(DOCS / folder, found)
+            print((DOCS / folder / "measured.json").read_text(encoding="utf-8"))
 
 
 def measure_site() -> None:

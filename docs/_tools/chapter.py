@@ -1,70 +1,138 @@
-"""Create the skeleton of a chapter in all the mirrored trees: `make chapter PAGE=position/alibi`.
+"""Create a chapter that builds, serves and passes lint at once: `make chapter PAGE=position/alibi`.
 
-Every place that a person must fill in says TODO, and a test fails while one is left.
+What a person must write says TODO, and a test fails while one is left. Figures and tables are
+placeholders until `make figures` and `make outputs` have drawn and computed them.
 """
 
 import re
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from string import Template
 
 from docs._tools.blocks import ROOT
 
 FILES = {
-    "module": "attn_docs/{part}/{name}.py",
-    "example": "attn_docs/examples/{part}/{name}/first.py",
-    "figure": "attn_docs/figures/{part}/{name}.py",
-    "table": "attn_docs/tables/{part}/{name}.py",
-    "page": "docs/{page}.md",
-    "page.zh": "docs/{page}.zh.md",
+    "module": "attn_docs/{package}/{name}.py",
+    "example": "attn_docs/examples/{package}/{name}/core.py",
+    "page": "docs/{page}/index.md",
+    "page.zh": "docs/{page}/index.zh.md",
+    "text": "docs/{page}/text.toml",
+    "symbols": "docs/{page}/symbols.toml",
+    "figures": "docs/{page}/figures.py",
+    "tables": "docs/{page}/tables.py",
+    "figure": "docs/{page}/made/stage-line{language}.svg",
+    "table": "docs/{page}/made/cost{language}.md",
     "api": "docs/reference/api/{page}.md",
-    "test": "tests/{part}/test_{name}.py",
+    "test": "tests/{package}/test_{name}.py",
 }
-
-
-def with_page_in_navigation(config: str, part: str, page: str) -> str:
-    """Return mkdocs.yml with the page after its part's others, and its API page after theirs."""
-    if f"&{part}\n" not in config:
-        title = part.capitalize().replace("-", " ")
-        config = config.replace("  - Reference:\n", f"  - {title}: &{part}\n  - Reference:\n", 1)
-        config = config.replace(
-            "            - 参考:\n", f"            - {title}: *{part}\n            - 参考:\n", 1
-        )
-    config = re.sub(rf"(&{part}\n(?: {{6}}- .*\n)*)", rf"\g<1>      - {page}.md\n", config, count=1)
-    api = "          - reference/api/"
-    last = config.rindex(api, 0, config.index("\ntheme:"))
-    end = config.index("\n", last) + 1
-    return f"{config[:end]}{api}{page}.md\n{config[end:]}"
+LEFT = """
+It builds: `make serve` shows it. `make figures outputs` replaces the placeholders.
+Left to write, besides each TODO in these files:
+- the stages that it lights, in FIGURES of docs/{page}/figures.py
+- the letters of its formulas, in docs/{page}/symbols.toml
+- a test of each formula, @pytest.mark.formula(r"<its TeX>"), in tests/{package}/test_{name}.py
+- its known bugs, in attn_docs/exhibits/{package}/, and how they are fixed, in its tests
+- its line in docs/reference/api/index.md and index.zh.md, where a TODO stands
+- its place on the home page, docs/index.md, and in docs/reading-paths/index.md, in both languages
+- what readers type to find it, in tests/site/queries.toml
+- a line in docs/reference/changes/changes.toml
+"""
 
 
 def main(page: str) -> None:
-    """Write the skeleton's files; refuse to touch one that is there."""
+    """Write the skeleton's files and enter them where they belong; touch none that is there."""
     if not re.fullmatch(r"[a-z][a-z-]*/[a-z][a-z0-9-]*", page):
         sys.exit(f"PAGE must be <part>/<page> in lower case, such as position/alibi; got {page!r}")
-    folder, slug = page.split("/")
-    part, name = folder.replace("-", "_"), slug.replace("-", "_")
-    names = {"page": page, "part": part, "slug": slug, "name": name}
-    skeleton = ROOT / "docs" / "_tools" / "skeleton"
-    files = {
-        path.format(**names): Template(
-            (skeleton / f"{kind}.txt").read_text(encoding="utf-8")
-        ).substitute(names)
-        for kind, path in FILES.items()
-    }
+    part, slug = page.split("/")
+    names = {"page": page, "part": part, "slug": slug}
+    names |= {"package": part.replace("-", "_"), "name": slug.replace("-", "_")}
+    files = dict(skeleton(names))
     there = [path for path in files if (ROOT / path).exists()]
     if there:
         sys.exit(f"these files are there already: {', '.join(there)}")
-    for tree in ("attn_docs", "attn_docs/exhibits", "attn_docs/figures", "attn_docs/tables"):
-        package = ROOT / tree / part / "__init__.py"
-        if not package.exists():
-            package.parent.mkdir(parents=True, exist_ok=True)
-            package.write_text(f'"""The part {folder}."""\n', encoding="utf-8")
     for path, text in files.items():
         (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
         (ROOT / path).write_text(text, encoding="utf-8")
-    config = ROOT / "mkdocs.yml"
-    text = with_page_in_navigation(config.read_text(encoding="utf-8"), folder, page)
-    config.write_text(text, encoding="utf-8")
-    print("\n".join(files), "\nNext: `make figures`, `make outputs`, then fill in each TODO.")
+    edit("mkdocs.yml", lambda text: with_page(text, part, page))
+    edit("attn_docs/__init__.py", lambda text: with_export(text, names["package"], names["name"]))
+    for file, colon in (("index.md", ": TODO."), ("index.zh.md", "：TODO。")):
+        edit(f"docs/reference/api/{file}", lambda text, end=colon: with_entry(text, names, end))
+    print("\n".join(files), LEFT.format(**names))
+
+
+def skeleton(names: dict[str, str]) -> list[tuple[str, str]]:
+    """Return path and text of each file, in both languages where it is shown in both."""
+    folder = Path(__file__).parent / "skeleton"
+    made = []
+    for kind, path in FILES.items():
+        text = Template((folder / f"{kind}.txt").read_text(encoding="utf-8")).substitute(names)
+        languages = ("", ".zh") if "{language}" in path else ("",)
+        made += [(path.format(**names, language=language), text) for language in languages]
+    for tree in ("attn_docs", "attn_docs/exhibits"):
+        package = f"{tree}/{names['package']}/__init__.py"
+        if not (ROOT / package).exists():
+            made.append((package, f'"""The part {names["part"]}."""\n'))
+    return made
+
+
+def edit(path: str, change: Callable[[str], str]) -> None:
+    """Change a file that lists all chapters."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    (ROOT / path).write_text(change(text), encoding="utf-8")
+
+
+def with_page(config: str, part: str, page: str) -> str:
+    """Return mkdocs.yml with the page after its part's others, and its API entry likewise."""
+    lines = config.splitlines()
+    if not any(f"&{part}" in line.split() for line in lines):
+        reference, chinese = lines.index("  - Reference:"), lines.index("            - 参考:")
+        lines.insert(chinese, f"            - TODO {part}: *{part}")
+        title = part.capitalize().replace("-", " ")
+        lines.insert(reference, f"  - {title}: &{part}")
+    start = next(i for i, line in enumerate(lines) if f"&{part}" in line.split())
+    end = start + 1
+    while lines[end].startswith("      - "):
+        end += 1
+    lines.insert(end, f"      - {page}/index.md")
+    entry = re.compile(r" +- reference/api/(.+)\.md")
+    entered = {found[1]: i for i, line in enumerate(lines) if (found := entry.fullmatch(line))}
+    before = [
+        found[1]
+        for line in lines[:end]
+        if (found := re.fullmatch(r" +- (.+)/index\.md", line)) and found[1] in entered
+    ]
+    after = entered[before[-1]]
+    lines.insert(after + 1, f"          - reference/api/{page}.md")
+    return "\n".join(lines) + "\n"
+
+
+def with_export(text: str, package: str, name: str) -> str:
+    """Return the package's names with the new one among the imports and in __all__."""
+    module = f"attn_docs.{package}.{name}"
+    imports = list(re.finditer(r"^from (\S+) import (?:\(.*?^\)|[^(\n]+)\n", text, re.M | re.S))
+    later = next((found for found in imports if found[1] > module), None)
+    at = later.start() if later else imports[-1].end()
+    text = f"{text[:at]}from {module} import {name}\n{text[at:]}"
+    listed = re.findall(r'^    "(\w+)",$', text, re.M)
+    after = max((other for other in listed if other < name and other.islower()), default=listed[-1])
+    return text.replace(f'    "{after}",\n', f'    "{after}",\n    "{name}",\n')
+
+
+def with_entry(text: str, names: dict[str, str], end: str) -> str:
+    """Return the list of public names with the new one at the end of its part."""
+    place = "attn_docs.{package}.{name}.{name}".format(**names)
+    line = f"- [`{names['name']}`][{place}]{end}"
+    lines = text.splitlines()
+    mine = [i for i, other in enumerate(lines) if f"[attn_docs.{names['package']}." in other]
+    if mine:
+        lines.insert(mine[-1] + 1, line)
+    else:
+        title = names["part"].capitalize().replace("-", " ")
+        chapters = next(i for i, other in enumerate(lines) if "[attn_docs.practice." in other)
+        heading = max(i for i in range(chapters) if lines[i].startswith("## "))
+        lines[heading:heading] = [f"## TODO {title} {{ #{names['part']} }}", "", line, ""]
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

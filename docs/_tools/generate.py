@@ -1,4 +1,6 @@
-"""Rewrite what the code generates: `figures` or `outputs` (`#>` lines, tables, numbers, addresses).
+"""Rewrite what is generated: `figures` or `outputs`.
+
+The outputs are exhibits of bugs, `#>` lines, tables, numbers and addresses.
 
 The modules in a page's folder say what the page needs: `FIGURES` and `TABLES` map a name to a
 function of the language ("en" or "zh"), `numbers()` returns the numbers that its sentences use, as
@@ -14,7 +16,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from docs._tools import blocks
+from docs._tools import blocks, bugs
 from docs._tools.built import addresses, count
 from docs._tools.page import DOCS, modules
 
@@ -102,6 +104,7 @@ def main() -> None:
     if sys.argv[1:] == ["figures"]:
         write("FIGURES")
     elif sys.argv[1:] == ["outputs"]:
+        bugs.write_exhibits()
         rewrite_outputs()
         write("TABLES")
         write_numbers(None)  # a site needs numbers to be built

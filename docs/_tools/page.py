@@ -80,6 +80,14 @@ def folders() -> list[str]:
     return [place_of(page).folder for page in sorted(order, key=lambda page: order[page])]
 
 
+def title_of(folder: str, language: str) -> str:
+    """Return the title of a page, as its first heading says it."""
+    name = {"en": "index.md", "zh": "index.zh.md"}[language]
+    lines = (DOCS / folder / name).read_text(encoding="utf-8").splitlines()
+    heading = next(line for line in lines if line.startswith("# "))
+    return heading.removeprefix("# ").partition(" {")[0]
+
+
 def page_module(folder: str, name: str) -> ModuleType:
     """Import a module of a page's folder, whose name may hold hyphens."""
     return importlib.import_module(".".join(["docs", *folder.split("/"), name]).replace("..", "."))

@@ -21,6 +21,11 @@ BLOCK = re.compile(r'(<span class="filename">([^<]+)<.*?<code>)(.*?)(?=</code>)'
 UNDER = '<div class="symbols" data-search-exclude><p>{}{}</p><p aria-live="polite"></p></div>\n'
 LEADS = {"en": "In the code:", "zh": "在代码中："}
 
+
+class SymbolError(ValueError):
+    """A symbol that lacks its line of code or a language; the message names file and symbol."""
+
+
 Lines = dict[tuple[str, str], list[str]]  # file and text of a line -> the symbols it computes
 
 
@@ -35,9 +40,11 @@ def pages() -> dict[str, Any]:
     """Return each chapter's `symbols` and its `unlinked` words, by the chapter's folder."""
     common = {key: of for group in load(NOTATION).values() for key, of in group.items()}
     found = {f: page for f in folders() if f != NOTATION and (page := load(f))}
-    for page in found.values():
+    for folder, page in found.items():
         for key, own in page["symbols"].items():
             symbol = {"tex": key, "file": page["file"], **common.get(key, {}), **own}
+            if lacking := {"line", "en", "zh"} - set(symbol):
+                raise SymbolError(f"docs/{folder}/symbols.toml: {key} must have {sorted(lacking)}")
             symbol["tex"] = [symbol["tex"]] if isinstance(symbol["tex"], str) else symbol["tex"]
             page["symbols"][key] = symbol
     return found

@@ -21,77 +21,48 @@ from attn_docs.practice.bugs_that_train import (
 )
 from attn_docs.testing import PROPERTIES, check_module
 from docs._tools.blocks import ROOT
+from docs._tools.bugs import FOLDER, RIGHT
 from docs._tools.page import page_module
 
 bugs = page_module("practice/bugs-that-train", "bugs")
 
-# how each trains, and what the report's cause must name
-BUGS = {
-    "missing_scale": ("as well", "scaled by 1 = 1, expected √head_dim"),
-    "scaled_by_embed_dim": ("as well", "scaled by √embed_dim"),
-    "scaled_twice": ("as well", "scaled by head_dim = 8"),
-    "softmax_over_queries": ("better", "runs over the queries"),
-    "softmax_over_heads": ("breaks", "runs over the heads"),
-    "value_from_key": ("as well", "with the key projection, k_proj"),
-    "value_is_input": ("as well", "the value is the input itself"),
-    "key_from_query": ("as well", "query and key come from one projection, q_proj"),
-    "scrambled_heads": ("better", "split by view alone"),
-    "merged_without_transpose": ("better", "merged by view alone"),
-    "tiled_key_heads": ("as well", "repeat: K1 K2 K1 K2"),
-    "ignored_mask": ("better", "accepted and ignored"),
-    "inverted_mask": ("as without", "polarity is inverted"),
-    "transposed_mask": ("better", "axes are swapped"),
-    "zero_fill": ("better", "masked scores become 0"),
-    "zero_one_added": ("better", "added to the scores as 0 and 1"),
-    "mask_after_softmax": ("better", "multiplies the weights after the softmax"),
-    "small_number_added": ("same", "the fill value is too small"),
-    "nan_in_empty_rows": ("breaks", "softmax of a row of −∞ is NaN"),
-    "mask_for_all_queries": ("same", "a mask of pairs is read as one of keys"),
-    "large_fill": ("same", "too large for float16"),
-    "causal_only_in_eval": ("better", "not applied (in training)"),
-    "causal_only_in_training": ("same", "not applied (in evaluation)"),
-    "causal_off_by_one": ("better", "off by one: a position sees the next one"),
-    "causal_inverted": ("better", "keeps the future and removes the past"),
-    "causal_from_the_first_key": ("same", "the causal mask is aligned with the first key"),
-    "samples_mixed": ("as without", "samples are mixed"),
-    "values_from_x": ("same", "keys or values are made from x, not from the context"),
-    "dropout_on_scores": ("as well", "applied to the scores, before the softmax"),
-    "dropout_without_rescale": ("as well", "not divided by 1 − p"),
-    "dropout_in_eval": ("same", "applied in evaluation"),
-    "mask_overwritten": ("same", "in-place operation writes into an argument"),
-}
 every_bug = pytest.mark.parametrize("name", bugs.ORDER)
 PAGES = sorted((ROOT / "docs/practice/bugs-that-train").glob("*.md"))
 
 
+def source(name: str) -> str:
+    return (FOLDER / f"{name}.py").read_text(encoding="utf-8")
+
+
 def mended(name: str) -> tuple[str, torch.nn.Module]:
     """Return an exhibit with its marked line as it should be, and a layer built from it."""
-    _, good = bugs.changed(name)
-    text = re.sub(r"^( *)\S.*  # wrong: .*$", rf"\g<1>{good}", bugs.source(name), flags=re.M)
+    text = re.sub(
+        r"^( *)\S.*  # wrong: .*$", rf"\g<1>{bugs.BUGS[name].right}", source(name), flags=re.M
+    )
     module = types.ModuleType(name)
     exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102 - our own file
     torch.manual_seed(0)
-    options = {"num_kv_heads": 2} if name in bugs.GROUPED else {}
+    options = {"num_kv_heads": 2} if bugs.BUGS[name].grouped else {}
     return text, module.Attention(EMBED_DIM, NUM_HEADS, **options)
 
 
 def without_comments(text: str) -> list[str]:
     lines = (line.partition("  # ")[0] for line in text.splitlines())
-    return [line for line in lines if line and not line.startswith(('"""', "import "))]
+    return [line for line in lines if line and not line.startswith(("#", '"""', "import "))]
 
 
 def test_every_exhibit_is_in_the_order_of_the_page() -> None:
-    assert sorted(bugs.ORDER) == sorted(path.stem for path in bugs.EXHIBITS.glob("[!_]*.py"))
-    assert set(BUGS) == set(bugs.ORDER)
+    assert sorted(bugs.ORDER) == sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
+    assert len(bugs.ORDER) >= 32
     assert set(bugs.COLUMNS) == set(PROPERTIES)
 
 
 @every_bug
 def test_one_line_differs_from_the_right_layer(name: str) -> None:
     text, _ = mended(name)
-    good = without_comments(bugs.RIGHT.read_text(encoding="utf-8"))
+    good = without_comments(RIGHT.read_text(encoding="utf-8"))
     assert without_comments(text) == good
-    bad = without_comments(bugs.source(name))
+    bad = without_comments(source(name))
     assert sum(a != b for a, b in zip(bad, good, strict=True)) == 1
 
 
@@ -100,7 +71,7 @@ def test_mending_the_line_makes_the_layer_right(name: str) -> None:
     x, context = torch.randn(3, 5, EMBED_DIM), torch.randn(3, 7, EMBED_DIM)
     mask = torch.rand(5, 7) > 0.5
     _, layer_mended = mended(name)
-    good = bugs.layer("right", grouped=name in bugs.GROUPED)
+    good = bugs.layer("right", grouped=bugs.BUGS[name].grouped)
     good.load_state_dict(layer_mended.state_dict())
     options = {"attn_mask": mask, "context": context}
     outputs = []
@@ -132,13 +103,13 @@ def test_right_layer_is_multi_head_attention() -> None:
 @every_bug
 def test_shape_is_right(name: str) -> None:
     x = torch.randn(2, 5, EMBED_DIM)
-    assert bugs.layer(name, grouped=name in bugs.GROUPED)(x).shape == x.shape
+    assert bugs.layer(name, grouped=bugs.BUGS[name].grouped)(x).shape == x.shape
 
 
 @every_bug
 def test_it_trains_as_the_page_says(name: str) -> None:
     run = bugs.training(name)
-    assert run.kind == BUGS[name][0]
+    assert run.kind == bugs.BUGS[name].trains
     if run.kind != "breaks":
         assert run.last < run.first - 0.5
 
@@ -154,13 +125,13 @@ def test_nothing_trains_on_chance_alone() -> None:
 def test_report_names_the_bug(name: str) -> None:
     found = bugs.finding(name)
     assert found.verdict == "fail"
-    assert BUGS[name][1] in found.cause
+    assert bugs.BUGS[name].cause in found.cause
 
 
 @every_bug
 def test_no_other_failure_names_another_cause(name: str) -> None:
-    main = BUGS[name][1]
-    for found in bugs.report(name, grouped=name in bugs.GROUPED).failures:
+    main = bugs.BUGS[name].cause
+    for found in bugs.report(name, grouped=bugs.BUGS[name].grouped).failures:
         assert main in found.cause or found.cause in {
             "later positions change earlier ones: see causality",
             "samples are mixed: see batch",
@@ -170,8 +141,8 @@ def test_no_other_failure_names_another_cause(name: str) -> None:
 @every_bug
 def test_report_of_the_mended_layer_is_the_right_ones(name: str) -> None:
     # it is the right layer, as the tests above show, whose report passes
-    assert bugs.report("right", grouped=name in bugs.GROUPED).passed
-    assert not bugs.report(name, grouped=name in bugs.GROUPED).passed
+    assert bugs.report("right", grouped=bugs.BUGS[name].grouped).passed
+    assert not bugs.report(name, grouped=bugs.BUGS[name].grouped).passed
 
 
 def test_chance_and_state_are_each_found_by_one_property() -> None:
@@ -182,7 +153,7 @@ def test_chance_and_state_are_each_found_by_one_property() -> None:
 
 def test_bugs_of_the_formula_fail_the_oracle() -> None:
     for name in bugs.ORDER:
-        assert (bugs.PROPERTY[name] in bugs.SECTIONS["formula"]) == (
+        assert (bugs.BUGS[name].property in bugs.SECTIONS["formula"]) == (
             bugs.verdicts(name)[bugs.COLUMNS.index("oracle")] == "fail"
         )
 
@@ -197,9 +168,7 @@ def test_transposed_mask_has_the_curve_of_the_ignored_mask() -> None:
 
 
 def test_a_finite_fill_passes() -> None:
-    text = bugs.RIGHT.read_text(encoding="utf-8").replace(
-        "some & ~allowed, -math.inf", "~allowed, -1e4"
-    )
+    text = RIGHT.read_text(encoding="utf-8").replace("some & ~allowed, -math.inf", "~allowed, -1e4")
     text = text.replace("return weights * some", "return weights")
     module = types.ModuleType("finite")
     exec(compile(text, "finite", "exec"), module.__dict__)  # noqa: S102 - our own file

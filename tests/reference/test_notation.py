@@ -144,3 +144,17 @@ def test_every_letter_of_a_formula_is_linked(source, site: Site) -> None:
     unlinked = {text for part in letters if re.search(r"\w", text := "".join(part.itertext()))}
     page = symbols.pages().get(address(source).removeprefix("zh/").strip("/"), {})
     assert unlinked == set(page.get("unlinked", ()))
+
+
+@pytest.mark.parametrize("lacking", ["line", "en", "zh"])
+def test_a_symbol_without_its_line_or_a_language_is_refused(lacking, tmp_path, monkeypatch) -> None:
+    symbol = {"line": "x = q", "en": "one", "zh": "一"}
+    del symbol[lacking]
+    own = ", ".join(f'{key} = "{text}"' for key, text in symbol.items())
+    (tmp_path / "part/chapter").mkdir(parents=True)
+    table = f'file = "a.py"\n[symbols]\nQ_own = {{ {own} }}\n'
+    (tmp_path / "part/chapter/symbols.toml").write_text(table, encoding="utf-8")
+    monkeypatch.setattr(symbols, "DOCS", tmp_path)
+    monkeypatch.setattr(symbols, "folders", lambda: ["part/chapter"])
+    with pytest.raises(symbols.SymbolError, match=rf"part/chapter/symbols.toml: Q_own .*{lacking}"):
+        symbols.pages.__wrapped__()

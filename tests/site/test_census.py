@@ -91,3 +91,7 @@ def test_counts_on_the_home_page_are_those_of_the_built_site(site: Site) -> None
 def test_no_todo_is_left() -> None:
     files = [*PAGES, *(blocks.ROOT / "attn_docs").rglob("*.py")]
     assert [str(path) for path in files if "TODO" in path.read_text(encoding="utf-8")] == []
+
+
+def test_no_data_of_a_page_is_published(site: Site) -> None:
+    assert [str(path) for path in site.path.rglob("*.toml")] == []

@@ -1,4 +1,4 @@
-"""Bug: the mask is True where a word is, and True is taken for "forbidden"."""
+"""Bug: True means "may attend", and is taken for "forbidden"."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Bug: the query is scaled, and a function that scales is called with it."""
+"""Bug: the scores are divided by √d twice, so by d."""
 
 import torch.nn.functional as F
 

@@ -1,4 +1,5 @@
-"""Bug: the function drops in evaluation too, unless told not to."""
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
+"""Bug: the function drops whatever probability it is given, and gets it in eval too."""
 
 import math
 

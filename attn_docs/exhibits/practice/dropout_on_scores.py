@@ -1,4 +1,5 @@
-"""Bug: dropout falls on the scores, where 0 is no zero weight."""
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
+"""Bug: dropout falls on the scores, before the softmax, and not on the weights."""
 
 import math
 

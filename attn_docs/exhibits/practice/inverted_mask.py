@@ -1,4 +1,5 @@
-"""Bug: the mask is taken for one whose True forbids."""
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
+"""Bug: True means "may attend", and is taken for "forbidden"."""
 
 import math
 

@@ -1,3 +1,4 @@
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
 """Bug: queries and keys are made with one projection."""
 
 import math

@@ -1,3 +1,4 @@
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
 """Bug: a mask of pairs is taken for one of keys, so documents see each other."""
 
 import math

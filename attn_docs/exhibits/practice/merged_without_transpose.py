@@ -1,4 +1,5 @@
-"""Bug: the heads are joined without putting the words first again."""
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
+"""Bug: the heads are put together without moving them behind the length again."""
 
 import math
 

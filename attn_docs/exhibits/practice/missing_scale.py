@@ -1,4 +1,5 @@
-"""Bug: the scores are not divided by anything."""
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
+"""Bug: the scores are not divided by √d."""
 
 import math
 

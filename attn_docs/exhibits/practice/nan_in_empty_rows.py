@@ -1,3 +1,4 @@
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
 """Bug: the softmax of a row without keys is NaN, and zero times NaN is NaN."""
 
 import math

@@ -1,3 +1,4 @@
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
 """Bug: the heads are joined as if the length came before the batch."""
 
 import math

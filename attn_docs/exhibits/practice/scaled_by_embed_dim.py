@@ -1,3 +1,4 @@
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
 """Bug: the scores are divided by the root of the size of all heads together."""
 
 import math

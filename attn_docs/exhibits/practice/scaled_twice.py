@@ -1,4 +1,5 @@
-"""Bug: the scores are divided by the root of the size twice, that is, by the size."""
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
+"""Bug: the scores are divided by √d twice, so by d."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""Bug: the heads are cut by view alone, so a head is a piece of the text."""
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
+"""Bug: the heads are made by a view alone, which moves no number to its head."""
 
 import math
 

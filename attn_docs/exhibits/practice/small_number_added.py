@@ -1,3 +1,4 @@
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
 """Bug: forbidden scores are lowered by a number that scores can reach."""
 
 import math

@@ -1,4 +1,5 @@
-"""Bug: the softmax runs over the heads."""
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
+"""Bug: the softmax runs over the heads, not over the keys."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""Bug: the softmax runs over the queries, so each key shares itself out."""
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
+"""Bug: the softmax runs over the queries, so each key has weights to share, not each query."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""Bug: the key heads are repeated as a whole, 1 2 1 2, so that groups are mixed."""
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
+"""Bug: the key heads are tiled, 0 1 0 1, not each repeated in its place."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""Bug: the values are made with the projection of the keys."""
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
+"""Bug: the values are made with the key's projection."""
 
 import math
 

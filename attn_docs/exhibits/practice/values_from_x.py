@@ -1,3 +1,4 @@
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
 """Bug: the values come from the words that ask, not from those that are asked."""
 
 import math

@@ -1,3 +1,4 @@
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
 """Bug: forbidden scores are set to 0, and a score of 0 gets a weight."""
 
 import math

@@ -1,4 +1,5 @@
-"""Bug: the mask is added to the scores as 0 and 1."""
+# Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
+"""Bug: a mask of zeros and ones is added to the scores."""
 
 import math
 

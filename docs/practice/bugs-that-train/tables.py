@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 
 from .bugs import (
+    BUGS,
     COLUMNS,
     ORDER,
-    changed,
     finding,
     last,
     losses,
@@ -42,7 +42,7 @@ _REPORT = {
 
 def lines(name: str, language: str) -> str:
     """Return a bug's two lines, what its training run came to, and its finding."""
-    wrong, right = changed(name)
+    bug = BUGS[name]
     run = training(name)
     values = losses(name)
     loss = _LOSS[language][run.kind].format(
@@ -57,7 +57,7 @@ def lines(name: str, language: str) -> str:
     said = [f"- {report}{colon}`{found.property}`{colon}`{found.evidence.rstrip('.')}`{stop}"]
     if found.cause != found.evidence:
         said.append(f"- {cause}{colon}`{found.cause}`{stop}")
-    diff = f"```text\n# {name}.py\n- {wrong}\n+ {right}\n```"
+    diff = f"```text\n# {name}.py\n- {bug.wrong}\n+ {bug.right}\n```"
     return "\n".join([diff, "", f"- {loss}", *said])
 
 

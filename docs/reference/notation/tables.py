@@ -1,7 +1,7 @@
 """The symbols of the site, from the table that links formulas with lines of code."""
 
 from docs._kit.markdown import table
-from docs._tools.page import DOCS
+from docs._tools.page import title_of
 from docs._tools.symbols import NOTATION, load, pages
 
 HEADERS = {
@@ -28,10 +28,7 @@ def spelled(key: str, symbol: dict) -> str:
 
 def chapter(page: str, language: str) -> str:
     """Return a link to the formulas of a chapter."""
-    name = {"en": "index.md", "zh": "index.zh.md"}[language]
-    lines = (DOCS / page / name).read_text(encoding="utf-8").splitlines()
-    title = next(line for line in lines if line.startswith("# "))
-    return f"[{title[2:].partition(' {')[0]}](../../{page}/index.md#the-formula)"
+    return f"[{title_of(page, language)}](../../{page}/index.md#the-formula)"
 
 
 def common(group: str, language: str) -> str:
