@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,7 +21,7 @@ from xml.etree.ElementTree import Element
 
 import pytest
 from filelock import FileLock
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize
 from xdist.scheduler import LoadFileScheduling
 
 from docs._tools import built
@@ -59,16 +59,23 @@ class Site:
         return sorted(url for url, scripts in wanted.items() if script in scripts)
 
 
-def build_site(path: Path, **settings: str) -> Site:
+MKDOCS = ("mkdocs", "build", "--strict", "-d")
+
+
+def build_site(path: Path, engine: Sequence[str] = MKDOCS, **settings: str) -> Site:
     """Build the site as readers build it; a failure shows what the builder said."""
     unset = {"SITE_URL": "", "REPO_URL": "", "SOURCE_DATE_EPOCH": "1750000000"}
     environment = {**os.environ, **unset, "NO_MKDOCS_2_WARNING": "1", **settings}
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(path)]
     done = subprocess.run(  # noqa: S603
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-m", *engine, str(path)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
-        pytest.fail(f"mkdocs build --strict failed:\n{done.stdout}\n{done.stderr}", pytrace=False)
+        pytest.fail(f"{engine[0]} failed:\n{done.stdout}\n{done.stderr}", pytrace=False)
     return Site(path)
 
 
@@ -107,7 +114,8 @@ def address(site: Site) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser_type_launch_args(browser_type_launch_args: dict[str, object]) -> dict[str, object]:
+    """Start the browser of the system; a test that has none to look with must not seem to pass."""
     names = ["chromium", "chromium-browser", "google-chrome", "chrome"]
     chromium = next(filter(None, map(shutil.which, names)), None)
     if chromium is None:
@@ -115,10 +123,7 @@ def browser() -> Iterator[Browser]:
         if os.environ.get("REQUIRE_BROWSER") == "1":
             pytest.fail(message, pytrace=False)
         pytest.skip(message)
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-        yield launched
-        launched.close()
+    return {**browser_type_launch_args, "executable_path": chromium, "args": ARGUMENTS}
 
 
 class Scheduler(LoadFileScheduling):

@@ -22,7 +22,7 @@ from docs._tools.page import DOCS, page_name, place_of
 from docs._tools.symbols import link
 
 OPENING = re.compile(r'^(?P<indent> *)```python( hl_lines="[^"]+")?$')
-INCLUDE = re.compile(r'^ *--8<-- "(?P<path>[^":]+\.py)(:\w+)?"$')
+INCLUDE = re.compile(r'^ *--8<-- "(?P<path>[^":]+\.py)(?P<section>:\w+)?"$')
 MODULE = re.compile(r"^attn_docs/(?!examples/|exhibits/)\w+/\w+\.py$")
 
 # the first line of a highlighted docstring, four lines or more, and the line that closes it
@@ -64,7 +64,7 @@ class _Titles(Preprocessor):
             opening, include = OPENING.match(line), INCLUDE.match(following)
             if opening and include:
                 path = include["path"]
-                result.append(f'{line} title="{path}"')
+                result.append(f'{line} title="{path}{include["section"] or ""}"')
                 if MODULE.match(path):
                     name = path.removesuffix(".py").replace("/", ".")
                     link = f"{opening['indent']}[API: `{name}`][{name}]{{ .api-link }}"

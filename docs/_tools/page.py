@@ -105,6 +105,10 @@ def page_name(md: Markdown) -> str:
     """Return the path below docs/ of the page that is converted, under MkDocs and Zensical."""
     if "relpath" in md.treeprocessors:  # MkDocs
         return str(md.treeprocessors["relpath"].file.src_uri)
-    if "rendering_context" in md.preprocessors:  # Zensical
-        return str(md.preprocessors["rendering_context"].page.path)
+    if (
+        "rendering_context" in md.preprocessors
+    ):  # Zensical, whose pages docs/_tools/zensical.py places
+        path = str(md.preprocessors["rendering_context"].page.path)
+        chinese = path.removeprefix("zh/").removesuffix(".md") + ".zh.md"
+        return chinese if path.startswith("zh/") else path
     return "a docstring in the API reference"

@@ -9,16 +9,15 @@ import unicodedata
 from base64 import b64encode
 from collections import Counter
 from hashlib import sha256
-from types import SimpleNamespace
 from urllib.parse import unquote, urljoin, urlsplit
 from xml.etree.ElementTree import Element
 
 import pytest
 from fontTools.ttLib import TTFont
-from mkdocs.exceptions import PluginError
+from selectolax.lexbor import LexborHTMLParser
 
 from docs._tools.built import parse
-from docs._tools.security import CHARSET, POLICY, with_policy
+from docs._tools.finish.policy import CHARSET, POLICY, with_policy
 from tests.conftest import ROOT, Site
 
 RESOURCES = {"src", "srcset", "poster", "data", "background"}
@@ -181,17 +180,39 @@ def test_checks_see(name):
     assert check(f"{PAGE}</head><body>{body}</body></html>")
 
 
-def test_what_no_policy_allows_fails_the_build(monkeypatch):
-    config = SimpleNamespace(use_directory_urls=True)
+SCRIPTS_AND_STYLES = {
+    "<p STYLE='top: 0'>": "style",
+    "<p id=a onclick=x()>": "onclick",
+    "<p/onclick=x()>": "onclick",
+    "<a href=' javascript:0'>": "href",
+    "<a href='java&#115;cript:0'>": "href",
+    "<svg><a xlink:href='javascript:0'>": "xlink:href",
+}
+
+
+def test_a_page_gets_its_policy():
     page = (
         f"{PAGE}{CHARSET}<script>0</script><p title=\"a style='' onclick=''\"> style='' onclick=''"
     )
-    assert not policy(with_policy(page, "page/", config))
-    for body in ("<p STYLE='top: 0'>", "<p id=a onclick=x()>", "<a href=' javascript:0'>"):
-        with pytest.raises(PluginError, match=r"^page/: its policy forbids "):
-            with_policy(page + body, "page/", config)
-    monkeypatch.setattr("sys.argv", ["mkdocs", "serve"])  # its pages reload by a script it adds
-    assert with_policy(page, "page/", config) == page
+    assert not policy(with_policy(page, LexborHTMLParser(page), "page/", stated=True))
+    assert with_policy(page, LexborHTMLParser(page), "page/", stated=False) == page
+
+
+@pytest.mark.parametrize("body", SCRIPTS_AND_STYLES)
+@pytest.mark.parametrize("stated", [True, False])
+def test_what_no_policy_allows_is_refused(body: str, stated: bool):
+    page = f"{PAGE}{CHARSET}{body}"
+    message = rf"^page/: its policy forbids {SCRIPTS_AND_STYLES[body]}="
+    with pytest.raises(ValueError, match=message):
+        with_policy(page, LexborHTMLParser(page), "page/", stated=stated)
+
+
+@pytest.mark.parametrize(
+    "page", [PAGE, with_policy(PAGE + CHARSET, LexborHTMLParser(PAGE), "", stated=True)]
+)
+def test_a_page_without_a_place_for_its_policy_is_refused(page: str):
+    with pytest.raises(ValueError, match=r"^page/: a page must be as its engine left it"):
+        with_policy(page, LexborHTMLParser(page), "page/", stated=True)
 
 
 def test_link_check_sees(tmp_path):
