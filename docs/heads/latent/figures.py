@@ -20,6 +20,7 @@ from docs._kit.draw import (
     stage_line,
     write,
 )
+from docs._kit.text import texts
 
 from .benchmark import CONTEXTS, NAMES, WAYS
 from .tables import V3, kept
@@ -28,48 +29,6 @@ KEY = "heads-latent"
 STORED = Path(__file__).with_name("measured") / "decode.md"
 OUTLINE = {"fill": "none", "stroke": INK, "stroke_width": 1.25}
 _PANEL_H = 300
-
-_FLOW = {
-    "en": {
-        "title": "Latent attention from the input to the output",
-        "desc": (
-            "x, {embed} numbers a word, goes two ways. Left: q_a_proj makes {q_rank} numbers of "
-            "it, q_a_norm normalises them, q_b_proj makes the queries of {h} heads, {d} numbers "
-            "without position and {r} that are turned. Right: kv_a_proj makes {c} latent numbers, "
-            "which kv_a_norm normalises, and a rotary key of {r}, which is turned. Both are kept, "
-            "{kept} numbers: highlighted. From the latent numbers kv_b_proj makes {d} key numbers "
-            "and {e} value numbers for each head; the rotary key serves all heads. The heads "
-            "attend, and out_proj makes {embed} numbers of {h} × {e}."
-        ),
-        "turn": "turn",
-        "kept": "kept: {c} + {r}",
-        "keys": "keys",
-        "values": "values",
-        "all": "for all",
-        "each": "{h} × {d} each",
-        "attend": "attention, {h} heads side by side",
-        "sizes": "scores from {d} + {r} numbers, values {e}",
-    },
-    "zh": {
-        "title": "潜在注意力从输入到输出",
-        "desc": (
-            "x 每个词 {embed} 个数，分两路走。左边：q_a_proj 把它变成 {q_rank} 个数，"
-            "q_a_norm 做归一化，q_b_proj 再生成 {h} 个头的查询，每个头有 {d} 个不带位置的数和 "
-            "{r} 个要旋转的数。右边：kv_a_proj 生成 {c} 个潜在的数，由 kv_a_norm 归一化；"
-            "还有 {r} 个数的旋转键，按位置旋转。保存的就是这两样，共 {kept} 个数：突出显示。"
-            "kv_b_proj 由潜在向量为每个头生成 {d} 个键的数和 {e} 个值的数；旋转键供所有头共用。"
-            "各个头做注意力，out_proj 把 {h} × {e} 个数变回 {embed} 个数。"
-        ),
-        "turn": "旋转",
-        "kept": "保存：{c} + {r}",
-        "keys": "键",
-        "values": "值",
-        "all": "共用",
-        "each": "各 {h} × {d}",
-        "attend": "注意力，{h} 个头并排",
-        "sizes": "分数用 {d} + {r} 个数，值 {e} 个数",
-    },
-}
 
 
 def flow(language: str) -> str:
@@ -84,7 +43,7 @@ def flow(language: str) -> str:
         "e": V3.value_dim,
         "kept": kept(),
     }
-    text = {name: line.format(**sizes) for name, line in _FLOW[language].items()}
+    text = {name: line.format(**sizes) for name, line in texts(__file__, "flow", language).items()}
     drawing = canvas(340, 470)
 
     def layer(name: str, x: float, y: float, width: float, size: int = 13) -> None:
@@ -143,40 +102,11 @@ def flow(language: str) -> str:
 
 
 KINDS = {"multi-head": 256.0, "grouped": 16.0, "multi-query": 2.0, "latent": kept() / V3.head_dim}
-_KEPT = {
-    "en": {
-        "title": "What four kinds of attention keep of a word",
-        "desc": (
-            "Cells of {d} numbers each, one layer with 128 query heads. {rows}. Latent attention's "
-            "last cell is half a cell, its rotary key."
-        ),
-        "row": "{name}: {count:g} cells",
-        "comma": "; ",
-        "multi-head": "multi-head",
-        "grouped": "grouped-query, 8 groups",
-        "multi-query": "multi-query",
-        "latent": "latent",
-        "cell": "one cell: {d} numbers",
-    },
-    "zh": {
-        "title": "四种注意力为每个词保存多少",
-        "desc": (
-            "每格 {d} 个数，一层，128 个查询头。{rows}。潜在注意力的最后一格是半格，即旋转键。"
-        ),
-        "row": "{name}：{count:g} 格",
-        "comma": "；",
-        "multi-head": "多头",
-        "grouped": "分组查询，8 组",
-        "multi-query": "多查询",
-        "latent": "潜在",
-        "cell": "一格：{d} 个数",
-    },
-}
 
 
 def kept_cells(language: str) -> str:
     """Draw what is kept of a word as cells of a head's size."""
-    text, size = _KEPT[language], V3.head_dim
+    text, size = texts(__file__, "kept", language), V3.head_dim
     drawing = canvas(340, 234)
     write(drawing, text["cell"].format(d=size), 340, 8, 12, text_anchor="end")
     top = 0.0
@@ -198,57 +128,10 @@ def kept_cells(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-kept", text["title"], desc)
 
 
-_FORMS = {
-    "en": {
-        "title": "The naive and the absorbed form",
-        "desc": (
-            "Two panels. Left, naive: from the kept vectors kv_b_proj makes keys and values of "
-            "each head, for all m positions; the query is scored with the keys, the values are "
-            "mixed. Right, absorbed: the half of kv_b_proj that makes keys is applied to the "
-            "query, for n queries; the result is scored with the kept vectors, which are mixed "
-            "too; the half that makes values comes last, for n results. The halves of kv_b_proj "
-            "are highlighted."
-        ),
-        "naive": "naive",
-        "absorbed": "absorbed",
-        "query": "query: {d}",
-        "absorbed_query": "query: {c}",
-        "kept": "kept: {c}",
-        "keys": "key, value",
-        "score": "score, mix",
-        "result": "result: {e}",
-        "mixed": "mixed: {c}",
-        "m": "m times",
-        "n": "n times",
-    },
-    "zh": {
-        "title": "朴素形式与吸收形式",
-        "desc": (
-            "两个部分。左边是朴素形式：kv_b_proj 由保存的向量生成每个头的键和值，"
-            "m 个位置都要做；查询与键打分，再对值加权求和。右边是吸收形式："
-            "kv_b_proj 里生成键的一半作用在查询上，n 个查询各做一次；结果直接与保存的向量打分，"
-            "加权求和的也是保存的向量；生成值的一半放在最后，n 个结果各做一次。"
-            "突出显示的是 kv_b_proj 的两半。"
-        ),
-        "naive": "朴素形式",
-        "absorbed": "吸收形式",
-        "query": "查询：{d}",
-        "absorbed_query": "查询：{c}",
-        "kept": "保存：{c}",
-        "keys": "键，值",
-        "score": "打分，加权求和",
-        "result": "结果：{e}",
-        "mixed": "求和：{c}",
-        "m": "做 m 次",
-        "n": "做 n 次",
-    },
-}
-
-
 def forms(language: str) -> str:
     """Draw where the halves of kv_b_proj stand in both forms, of one head."""
     sizes = {"c": V3.kv_rank, "d": V3.head_dim, "e": V3.value_dim}
-    text = {name: line.format(**sizes) for name, line in _FORMS[language].items()}
+    text = {name: line.format(**sizes) for name, line in texts(__file__, "forms", language).items()}
     drawing = canvas(340, _PANEL_H)
     for name, left in (("naive", 0), ("absorbed", 178)):
         group = drawsvg.Group(data_form=name)
@@ -300,30 +183,6 @@ def stored() -> dict[str, tuple[float, ...]]:
     return dict(zip(WAYS, zip(*times, strict=True), strict=True))
 
 
-_MEASURED = {
-    "en": {
-        "title": "Time of a new word over the length of the context",
-        "desc": (
-            "A chart, both axes logarithmic: time of one new word, relative to the absorbed "
-            "form's after 256 words, against the number of words before it, {contexts}. {rows}."
-        ),
-        "row": "{name}: {times}",
-        "comma": "; ",
-        "x": "words before",
-        "y": "time of a word",
-    },
-    "zh": {
-        "title": "生成一个新词的时间随上下文长度的变化",
-        "desc": (
-            "一幅图，两个轴都是对数轴：生成一个新词的时间（以吸收形式在 256 个词之后的时间为 1），"
-            "横轴是前面的词数，{contexts}。{rows}。"
-        ),
-        "row": "{name}：{times}",
-        "comma": "；",
-        "x": "前面的词数",
-        "y": "一个词的时间",
-    },
-}
 _MARKS = {"linewidth": 2, "markersize": 5, "markeredgewidth": 0}
 _LOOKS = {
     "absorbed": {"color": chart.ACCENT, "marker": "o", "linestyle": "solid", **_MARKS},
@@ -334,7 +193,7 @@ _LOOKS = {
 
 def measured(language: str) -> str:
     """Chart the stored times of all ways over the context's length."""
-    text, values, names = _MEASURED[language], stored(), NAMES[language]
+    text, values, names = texts(__file__, "measured", language), stored(), NAMES[language]
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(340, 236)
         axes = chart.panel(figure, 40, 66, 290, 128)
