@@ -21,16 +21,11 @@ from docs._kit.draw import (
 )
 from docs._kit.text import texts
 
+from .tables import sequence_weights
+
 KEY = "heads-cross-attention"
 TARGET, SOURCE = ("feles", "dormit"), ("the", "cat", "sleeps")
-QUERY = ((0.0, 4, 0, 0), (0, 0, 4, 0))
-KEYS = ((1.0, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0))
 TARGET_LENGTH, SOURCE_LENGTH, PADDED = 3, 1, 3
-
-
-def sequence_weights() -> Tensor:
-    """Return the weights of the worked example, (2, 3)."""
-    return attention_weights(torch.tensor(QUERY), torch.tensor(KEYS))
 
 
 def two_sequences(language: str) -> str:

@@ -59,7 +59,7 @@ def pooling(language: str) -> str:
 
 def curves(language: str) -> str:
     """Chart the loss of the three conversions while they are trained further."""
-    text = texts(__file__, "curves", language)
+    text, names = (texts(__file__, group, language) for group in ("curves", "methods"))
     width, height = 352, 250
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(width, height)
@@ -73,7 +73,7 @@ def curves(language: str) -> str:
         dots = {"color": chart.INK, "linestyle": (0, (1, 2)), "linewidth": 1.5}
         axes.plot([0, 2 * MORE], [before, before], **dots, gid="part:before")
         colours = {"mean": chart.ACCENT, "first": chart.ACCENT_2, "random": chart.INK}
-        places = {"before": before - 0.08}
+        places = {"none": before - 0.08}
         for method in METHODS:
             mine = losses(method, 2)
             axes.plot(
@@ -82,12 +82,12 @@ def curves(language: str) -> str:
             places[method] = mine[-1] + {"mean": 0.02, "first": 0.06, "random": 0}[method]
         for name, y in places.items():
             top = 24 + 200 * (3.0 - y) / 2.2
-            figure.text(264 / width, 1 - top / height, text[name], va="center", size=12)
+            figure.text(264 / width, 1 - top / height, names[name], va="center", size=12)
         desc = text["desc"].format(
             before=f"{before:.2f}",
             lines=text["comma"].join(
                 text["line"].format(
-                    name=text[method],
+                    name=names[method],
                     start=f"{losses(method, 2)[0]:.2f}",
                     end=f"{losses(method, 2)[-1]:.2f}",
                 )

@@ -4,10 +4,8 @@ import functools
 from collections.abc import Callable
 
 import drawsvg
-import torch
-from torch import Tensor
 
-from attn_docs import MultiHeadAttention, MultiQueryAttention, attention_weights
+from attn_docs import MultiHeadAttention, MultiQueryAttention
 from docs._kit.draw import (
     INK,
     SHADE,
@@ -20,11 +18,11 @@ from docs._kit.draw import (
 )
 from docs._kit.text import texts
 
+from .tables import shared_weights
+
 KEY = "heads-multi-query"
 EMBED_DIM, HEADS = 16, 4
 WORDS = ("the", "cat", "sleeps")
-QUERY = ((0.0, 4, 0, 0), (0, 0, 4, 0))
-KEYS = ((1.0, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0))
 
 
 def head_counts() -> tuple[tuple[int, int], tuple[int, int]]:
@@ -68,12 +66,6 @@ def sharing(language: str) -> str:
     (heads, many), (_, one) = counts
     desc = text["desc"].format(heads=heads, many=many, one=one)
     return finish(drawing.as_svg(header=""), f"{KEY}-sharing", text["title"], desc)
-
-
-def shared_weights() -> Tensor:
-    """Return the weights of the worked example: a row for each head's query."""
-    query, key = torch.tensor(QUERY)[None, :, None], torch.tensor(KEYS)[None, None]
-    return attention_weights(query, key)[0, :, 0]  # b h n m → h m
 
 
 def same_keys(language: str) -> str:
