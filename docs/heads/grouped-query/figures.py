@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
 
 import drawsvg
 import torch
@@ -19,15 +18,15 @@ from docs._kit.draw import (
     stage_line,
     write,
 )
+from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import NAMES, WAYS
+from .benchmark import WAYS
 
 KEY = "heads-grouped-query"
 HEADS = 4
 PANELS = {"multi-head": 4, "grouped-query": 2, "multi-query": 1}
 MAP_HEADS, MAP_KV_HEADS = 6, 3
-STORED = Path(__file__).with_name("measured") / "forms.md"
 _FILLED = 0.8
 
 
@@ -94,20 +93,20 @@ def mapping(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-mapping", text["title"], desc)
 
 
-def stored() -> dict[str, tuple[float, float]]:
-    """Read each form's relative time and peak memory for one word from the stored table."""
-    lines = STORED.read_text(encoding="utf-8").splitlines()[2 : 2 + len(WAYS)]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+def one_word() -> dict[str, tuple[float, float]]:
+    """Return each form's relative time and peak memory for one word, as measured."""
+    found = load(__file__)["forms"]
     return {
-        name: (float(time.rstrip("×")), float(memory.split()[0].replace(",", "")))
-        for name, (_, time, memory, *_) in zip(WAYS, rows, strict=True)
+        way: (found("time", way=way, case="one word"), found("memory", way=way, case="one word"))
+        for way in WAYS
     }
 
 
 def measured(language: str) -> str:
     """Draw the stored measurement of one word as bars."""
-    text, values = texts(__file__, "measured", language), stored()
-    names = {name: shown.replace("`", "") for name, shown in NAMES[language].items()}
+    text, ways = (texts(__file__, group, language) for group in ("measured", "ways"))
+    values = one_word()
+    names = {name: shown.replace("`", "") for name, shown in ways.items()}
     most = [max(column) for column in zip(*values.values(), strict=True)]
     drawing = canvas(340, 28 + 54 * len(values))
     for label, colour, left in (("time", ACCENT, 0), ("memory", ACCENT_2, 120)):
@@ -123,7 +122,9 @@ def measured(language: str) -> str:
         ):
             y, width = top + 18 + 14 * row, 270 * value / full
             kind = ("time", "memory")[row]
-            group.append(drawsvg.Rectangle(0, y, width, 12, fill=colour, data_bar=kind))
+            group.append(
+                drawsvg.Rectangle(0, y, width, 12, fill=colour, data_bar=kind, data_value=value)
+            )
             write(group, shown[row], width + 6, y + 6, 12, text_anchor="start")
         drawing.append(group)
     rows = text["comma"].join(

@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
 
 import drawsvg
 import matplotlib.style
@@ -20,13 +19,13 @@ from docs._kit.draw import (
     stage_line,
     write,
 )
-from docs._kit.text import texts
+from docs._kit.measured import load
+from docs._kit.text import Words, texts
 
-from .benchmark import CONTEXTS, NAMES, WAYS
-from .tables import V3, kept
+from .benchmark import CONTEXTS, WAYS
+from .tables import KV_HEADS, V3, grouped_cache, kept
 
 KEY = "heads-latent"
-STORED = Path(__file__).with_name("measured") / "decode.md"
 OUTLINE = {"fill": "none", "stroke": INK, "stroke_width": 1.25}
 _PANEL_H = 300
 
@@ -36,72 +35,88 @@ def flow(language: str) -> str:
     sizes = {
         "embed": f"{V3.embed_dim:,}",
         "q_rank": f"{V3.q_rank:,}",
-        "h": V3.num_heads,
-        "c": V3.kv_rank,
-        "d": V3.head_dim,
-        "r": V3.rope_dim,
-        "e": V3.value_dim,
-        "kept": kept(),
+        "h": str(V3.num_heads),
+        "c": str(V3.kv_rank),
+        "d": str(V3.head_dim),
+        "r": str(V3.rope_dim),
+        "e": str(V3.value_dim),
+        "kept": str(kept()),
     }
     text = {name: line.format(**sizes) for name, line in texts(__file__, "flow", language).items()}
     drawing = canvas(340, 470)
 
-    def layer(name: str, x: float, y: float, width: float, size: int = 13) -> None:
-        box(drawing, x, y, width, 28)
-        write(drawing, name, x + width / 2, y + 14, size, font_weight="bold")
-
-    def note(words: str, x: float, y: float, **attributes: object) -> None:
-        write(drawing, words, x, y, 12, **{"text_anchor": "start", **attributes})
-
     box(drawing, 1, 1, 338, 34, **OUTLINE)
     write(drawing, f"x: {sizes['embed']}", 170, 18, font_weight="bold")
+    _queries(drawing, text, sizes)
+    _keys_and_values(drawing, text, sizes)
+    _heads(drawing, text, sizes)
+    return finish(drawing.as_svg(header=""), f"{KEY}-flow", text["title"], text["desc"])
+
+
+def _layer(drawing: drawsvg.Drawing, name: str, x: float, y: float, width: float) -> None:
+    box(drawing, x, y, width, 28)
+    write(drawing, name, x + width / 2, y + 14, font_weight="bold")
+
+
+def _note(drawing: drawsvg.Drawing, words: str, x: float, y: float, **attributes: object) -> None:
+    write(drawing, words, x, y, 12, **{"text_anchor": "start", **attributes})
+
+
+def _queries(drawing: drawsvg.Drawing, text: Words, sizes: dict[str, str]) -> None:
     for name, y in (("q_a_proj", 57), ("q_a_norm", 109), ("q_b_proj", 161)):
         arrow(drawing, (44, y - (20 if y == 57 else 22)), (44, y - 2))
-        layer(name, 1, y, 148)
-        note(sizes["embed"] if y == 57 else sizes["q_rank"], 51, y - 12)
+        _layer(drawing, name, 1, y, 148)
+        _note(drawing, sizes["embed"] if y == 57 else sizes["q_rank"], 51, y - 12)
     for x in (35, 114):
         arrow(drawing, (x, 191), (x, 221))
-    note(f"{sizes['h']} × {sizes['d']}", 32, 231, text_anchor="middle")
-    note(f"{sizes['h']} × {sizes['r']}", 114, 231, text_anchor="middle")
+    _note(drawing, f"{sizes['h']} × {sizes['d']}", 32, 231, text_anchor="middle")
+    _note(drawing, f"{sizes['h']} × {sizes['r']}", 114, 231, text_anchor="middle")
     arrow(drawing, (35, 241), (35, 361))
     arrow(drawing, (114, 241), (114, 257))
-    layer(text["turn"], 79, 259, 70)
+    _layer(drawing, text["turn"], 79, 259, 70)
     arrow(drawing, (114, 289), (114, 361))
+
+
+def _keys_and_values(drawing: drawsvg.Drawing, text: Words, sizes: dict[str, str]) -> None:
     arrow(drawing, (265, 37), (265, 55))
-    note(sizes["embed"], 272, 46)
-    layer("kv_a_proj", 191, 57, 148)
+    _note(drawing, sizes["embed"], 272, 46)
+    _layer(drawing, "kv_a_proj", 191, 57, 148)
     for x, size in ((233, sizes["c"]), (311, sizes["r"])):
         arrow(drawing, (x, 87), (x, 107))
-        note(str(size), x + 7, 97)
+        _note(drawing, size, x + 7, 97)
         arrow(drawing, (x, 139), (x, 159))
-    layer("kv_a_norm", 191, 109, 84)
-    layer(text["turn"], 283, 109, 56)
+    _layer(drawing, "kv_a_norm", 191, 109, 84)
+    _layer(drawing, text["turn"], 283, 109, 56)
     group = drawsvg.Group(data_part="kept")
     box(group, 191, 161, 148, 34, lit=True)
     write(group, text["kept"], 265, 178, fill=ON_ACCENT, font_weight="bold")
     drawing.append(group)
     arrow(drawing, (233, 197), (233, 217))
-    note(str(sizes["c"]), 240, 207)
-    layer("kv_b_proj", 191, 219, 84)
+    _note(drawing, sizes["c"], 240, 207)
+    _layer(drawing, "kv_b_proj", 191, 219, 84)
     arrow(drawing, (311, 197), (311, 257))
-    note(str(sizes["r"]), 318, 227)
-    note(text["all"], 311, 267, text_anchor="middle")
+    _note(drawing, sizes["r"], 318, 227)
+    _note(drawing, text["all"], 311, 267, text_anchor="middle")
     arrow(drawing, (311, 277), (311, 361))
     for x, name in ((208, "keys"), (258, "values")):
         arrow(drawing, (x, 249), (x, 289))
-        note(text[name], x, 299, text_anchor="middle")
+        _note(drawing, text[name], x, 299, text_anchor="middle")
         arrow(drawing, (x, 326), (x, 361))
-    note(text["each"], 233, 316, text_anchor="middle")
+    _note(drawing, text["each"], 233, 316, text_anchor="middle")
+
+
+def _heads(drawing: drawsvg.Drawing, text: Words, sizes: dict[str, str]) -> None:
     box(drawing, 1, 363, 338, 46, stroke=INK, stroke_width=0.75)
     write(drawing, text["attend"], 170, 377, font_weight="bold")
     write(drawing, text["sizes"], 170, 396, 12)
     arrow(drawing, (170, 411), (170, 431))
-    note(f"{sizes['h']} × {sizes['e']}", 177, 421)
-    layer(f"out_proj → {sizes['embed']}", 85, 433, 170)
-    return finish(drawing.as_svg(header=""), f"{KEY}-flow", text["title"], text["desc"])
+    _note(drawing, f"{sizes['h']} × {sizes['e']}", 177, 421)
+    _layer(drawing, f"out_proj → {sizes['embed']}", 85, 433, 170)
 
 
-KINDS = {"multi-head": 256.0, "grouped": 16.0, "multi-query": 2.0, "latent": kept() / V3.head_dim}
+# how many cells of a head's size each kind keeps
+KINDS = {name: grouped_cache(g).growing / V3.head_dim for name, g in KV_HEADS.items()}
+KINDS["latent"] = kept() / V3.head_dim
 
 
 def kept_cells(language: str) -> str:
@@ -132,10 +147,11 @@ def forms(language: str) -> str:
     """Draw where the halves of kv_b_proj stand in both forms, of one head."""
     sizes = {"c": V3.kv_rank, "d": V3.head_dim, "e": V3.value_dim}
     text = {name: line.format(**sizes) for name, line in texts(__file__, "forms", language).items()}
+    ways = texts(__file__, "ways", language)
     drawing = canvas(340, _PANEL_H)
     for name, left in (("naive", 0), ("absorbed", 178)):
         group = drawsvg.Group(data_form=name)
-        write(group, text[name], left + 80, 8, font_weight="bold")
+        write(group, ways[name], left + 80, 8, font_weight="bold")
         _names(group, text["query"], left + 36, 34)
         _names(group, text["kept"], left + 124, 34)
         naive = name == "naive"
@@ -175,12 +191,10 @@ def _matrix(parent: drawsvg.Group, name: str, times: str, x: float, y: float, wi
     write(parent, times, x + width / 2, y + 29, 12, fill=ON_ACCENT)
 
 
-def stored() -> dict[str, tuple[float, ...]]:
-    """Read each way's relative times from the stored table."""
-    lines = STORED.read_text(encoding="utf-8").splitlines()[2 : 2 + len(CONTEXTS)]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    times = [[float(cell.rstrip("×")) for cell in row[1 : 1 + len(WAYS)]] for row in rows]
-    return dict(zip(WAYS, zip(*times, strict=True), strict=True))
+def times() -> dict[str, list[float]]:
+    """Return each way's time over the context's length, as measured."""
+    found = load(__file__)["decode"]
+    return {way: [found("time", way=way, context=context) for context in CONTEXTS] for way in WAYS}
 
 
 _MARKS = {"linewidth": 2, "markersize": 5, "markeredgewidth": 0}
@@ -193,7 +207,8 @@ _LOOKS = {
 
 def measured(language: str) -> str:
     """Chart the stored times of all ways over the context's length."""
-    text, values, names = texts(__file__, "measured", language), stored(), NAMES[language]
+    text, names = (texts(__file__, group, language) for group in ("measured", "ways"))
+    values = times()
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(340, 236)
         axes = chart.panel(figure, 40, 66, 290, 128)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from attn_docs import merge_heads, split_heads
+from docs._kit import draw
 from docs._kit.draw import (
     INK,
     SHADE,
@@ -91,7 +92,10 @@ def _rows(numbers: Tensor, comma: str) -> str:
 
 def block_diagram(language: str) -> str:
     """Draw the layer from x and context to the output, a shape on every arrow."""
-    text = texts(__file__, "block_diagram", language)
+    text, stages = (
+        texts(__file__, "block_diagram", language),
+        texts(draw.__file__, "stages", language),
+    )
     drawing = canvas(340, 470)
     outline = {"fill": "none", "stroke": INK, "stroke_width": 1.25}
     box(drawing, 1, 1, 114, 42, **outline)
@@ -112,13 +116,14 @@ def block_diagram(language: str) -> str:
         arrow(drawing, (x, 161), (x, 193))
         write(drawing, f"b × h × {length} × d", x + 6, 175, 11, text_anchor="start")
     box(drawing, 1, 129, 338, 30)
-    write(drawing, text["split"], 170, 144, font_weight="bold")
+    write(drawing, stages["split"], 170, 144, font_weight="bold")
     for shift in (16, 8, 0):
         box(drawing, 1 + shift, 195 + shift, 322, 58, stroke=INK, stroke_width=0.75)
     write(drawing, text["attend"], 162, 214, font_weight="bold")
-    write(drawing, text["stages"], 162, 234, 12)
+    attention = " · ".join(stages[name] for name in ("score", "mask", "normalise", "mix"))
+    write(drawing, attention, 162, 234, 12)
     for shape, name, y in (
-        ("b × h × n × d", text["merge"], 307),
+        ("b × h × n × d", stages["merge"], 307),
         ("b × n × h·d", "out_proj", 367),
     ):
         arrow(drawing, (170, y - (36 if y == 307 else 28)), (170, y - 2))
