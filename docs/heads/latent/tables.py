@@ -79,9 +79,9 @@ def grouped_cache(kv_heads: int) -> KVConfig:
     return KVConfig(full_layers=1, num_kv_heads=kv_heads, head_dim=V3.head_dim)
 
 
-def latent_cache(layers: int = 1, sizes: Sizes = V3) -> KVConfig:
+def latent_cache(layers: int = 1) -> KVConfig:
     """Return what layers of latent attention keep."""
-    return KVConfig(latent_layers=layers, kv_rank=sizes.kv_rank, rope_dim=sizes.rope_dim)
+    return KVConfig(latent_layers=layers, kv_rank=V3.kv_rank, rope_dim=V3.rope_dim)
 
 
 def kinds() -> Iterator[tuple[str, int, KVConfig, int]]:
