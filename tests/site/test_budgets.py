@@ -16,9 +16,12 @@ def test_interactive_figures_stay_small():
     assert sum(file.stat().st_size for file in scripts) <= 10 * 1024
 
 
-def test_search_index_stays_small(site: Site):
-    index = site.path / "search/search_index.json"
-    assert len(gzip.compress(index.read_bytes())) <= 700 * 1024
+def test_search_indexes_stay_small(site: Site):
+    files = {file.name: file for file in (site.path / "search").iterdir()}
+    sizes = {name: len(gzip.compress(file.read_bytes())) for name, file in files.items()}
+    assert sizes.pop("search_index.json") <= 1024, "the settings alone"
+    assert set(sizes) == {"en.js", "zh.js"}
+    assert max(sizes.values()) <= 350 * 1024, sizes
 
 
 def code_lines(file: Path) -> int:
