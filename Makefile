@@ -28,11 +28,12 @@ audit: .venv/test.done
 	$(BIN)/python -m pytest --numprocesses 2 tests/audit
 	$(BIN)/zizmor --offline .github
 
+# of all pages, or of one: make outputs PAGE=foundations/masks
 outputs: .venv/test.done
-	$(BIN)/python -m docs._tools.generate outputs
+	$(BIN)/python -m docs._tools.generate outputs $(PAGE)
 
 figures: .venv/test.done
-	$(BIN)/python -m docs._tools.generate figures
+	$(BIN)/python -m docs._tools.generate figures $(PAGE)
 
 # after every block has run, names the running PyTorch under each; BIN=… for that of another environment
 verified: .venv/test.done
@@ -41,7 +42,7 @@ verified: .venv/test.done
 	sort -u -V -o $(VERIFIED) $(VERIFIED)
 
 bench: .venv/test.done
-	$(BIN)/python -m docs._tools.bench
+	$(BIN)/python -m docs._tools.bench $(PAGE)
 
 mutants: .venv/test.done
 	rm -rf mutants

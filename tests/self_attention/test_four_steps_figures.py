@@ -8,9 +8,11 @@ import pytest
 import torch
 
 from attn_docs import FusedSelfAttention, SelfAttention
+from docs._kit.measured import load
 from docs._tools.page import page_module
 
 figures = page_module("self-attention/four-steps", "figures")
+RUNS = ("forward", "both")
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
@@ -177,7 +179,7 @@ def test_the_chart_shows_the_measured_table(language: str) -> None:
         if re.fullmatch(r"\d(\.5)?", text.text or "")
     }
     unit = (ticks[0] - ticks[1]) / 1
-    for series in ("forward", "both"):
+    for series in RUNS:
         marks = [
             float(re.search(r"translate\(\S+?,(\S+?)\)", path.attrib["transform"])[1])
             for path in named(root, "data-part", series).iter("path")

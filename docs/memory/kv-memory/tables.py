@@ -64,21 +64,21 @@ def fitting(model: KVModel, card: int) -> int | None:
 
 def _layers(config: KVConfig, language: str) -> str:
     """Describe the layers: how many of each kind, and how many of them keep something."""
-    latent, of = texts(__file__, "layers", language)["latent_of"]
-    signs = {"full": "{}", "windowed": f"{{}} ({config.window:,})", "latent": f"{{}} {latent}"}
+    text = texts(__file__, "layers", language)
+    signs = {"full": "{}", "windowed": f"{{}} ({config.window:,})", "latent": text["latent"]}
     parts = []
     for kind, sign in signs.items():
         layers = getattr(config, f"{kind}_layers")
         shared = getattr(config, f"shared_{kind}_layers", 0)
         if layers:
-            count = of.format(layers - shared, layers) if shared else layers
+            count = text["of"].format(layers - shared, layers) if shared else layers
             parts.append(sign.format(count).replace(" ", "\N{NO-BREAK SPACE}"))
     return " + ".join(parts)
 
 
 def models(language: str) -> str:
     """Return one row a model: its sizes, and its KV cache for a token and at full length."""
-    header = texts(__file__, "models", language)["header"]
+    text = texts(__file__, "models", language)
     rows = []
     for model in MODELS.values():
         config = model.config
@@ -103,27 +103,22 @@ def models(language: str) -> str:
                 size(kv_cache_bytes(config, model.context)).replace(" ", "\N{NO-BREAK SPACE}"),
             )
         )
-    days = {model.read for model in MODELS.values()}
-    caption = texts(__file__, "models", language)["caption"].format(
-        join_sorted_days=", ".join(sorted(days)), join_sorted_days_="、".join(sorted(days))
-    )
-    return f"{table(header, rows)}\n\n{caption}"
+    days = sorted({model.read for model in MODELS.values()})
+    caption = text["caption"].format(days=text["comma"].join(days))
+    return f"{table(text['header'], rows)}\n\n{caption}"
 
 
 def fits(language: str) -> str:
     """Return how many tokens of one sequence fit beside the weights on three cards."""
-    model, weight, none, any_number = texts(__file__, "fits", language)[
-        "model_weight_none_any_number"
-    ]
+    text = texts(__file__, "fits", language)
     rows = []
     for name in BESIDE_WEIGHTS:
         counts = [fitting(MODELS[name], card) for card in CARDS]
-        shown = [any_number if n is None else none if n < 0 else f"{n:,}" for n in counts]
+        shown = [text["any"] if n is None else text["none"] if n < 0 else f"{n:,}" for n in counts]
         source = MODELS[name].parameters_source
         rows.append((f"[{name}]({source})", f"{weights(MODELS[name]) / 1e9:.3g} GB", *shown))
-    caption = texts(__file__, "fits", language)["caption"]
-    header = (model, weight, *(f"{card} GB" for card in CARDS))
-    return f"{table(header, rows)}\n\n{caption}"
+    header = (*text["header"], *(f"{card} GB" for card in CARDS))
+    return f"{table(header, rows)}\n\n{text['caption']}"
 
 
 LIMITS = {"context": (0, 100_000_000), "batch": (1, 100_000), "memory": (1, 100_000)}

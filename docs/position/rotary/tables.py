@@ -77,16 +77,12 @@ def _positions(count: float) -> str:
 
 def waves(language: str) -> str:
     """Return the wavelengths of some pairs of a head of 128 for the θ of three models."""
-    first = texts(__file__, "waves", language)["first"]
-    header = (first, *(f"θ = {theta:,.0f} ({name})" for name, theta in THETAS.items()))
-    if language == "zh":
-        header = (first, *(f"θ = {theta:,.0f}（{name}）" for name, theta in THETAS.items()))
+    text = texts(__file__, "waves", language)
+    thetas = (text["theta"].format(theta=f"{of:,.0f}", name=name) for name, of in THETAS.items())
     columns = [wavelengths(theta) for theta in THETAS.values()]
     rows = [(str(i), *(_positions(column[i].item()) for column in columns)) for i in PAIRS]
-    caption = texts(__file__, "waves", language)["caption"].format(
-        head_dim=HEAD_DIM, head_dim_2=HEAD_DIM // 2, head_dim_2_1=HEAD_DIM // 2 - 1
-    )
-    return f"{table(header, rows)}\n\n{caption}"
+    caption = text["caption"].format(head_dim=HEAD_DIM, pairs=HEAD_DIM // 2, last=HEAD_DIM // 2 - 1)
+    return f"{table((text['first'], *thetas), rows)}\n\n{caption}"
 
 
 def _short(count: float) -> str:
