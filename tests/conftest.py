@@ -21,7 +21,7 @@ from xml.etree.ElementTree import Element
 
 import pytest
 from filelock import FileLock
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize
 from xdist.scheduler import LoadFileScheduling
 
 from docs._tools import built
@@ -114,7 +114,8 @@ def address(site: Site) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser_type_launch_args(browser_type_launch_args: dict[str, object]) -> dict[str, object]:
+    """Start the browser of the system; a test that has none to look with must not seem to pass."""
     names = ["chromium", "chromium-browser", "google-chrome", "chrome"]
     chromium = next(filter(None, map(shutil.which, names)), None)
     if chromium is None:
@@ -122,10 +123,7 @@ def browser() -> Iterator[Browser]:
         if os.environ.get("REQUIRE_BROWSER") == "1":
             pytest.fail(message, pytrace=False)
         pytest.skip(message)
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-        yield launched
-        launched.close()
+    return {**browser_type_launch_args, "executable_path": chromium, "args": ARGUMENTS}
 
 
 class Scheduler(LoadFileScheduling):

@@ -63,7 +63,7 @@ def evaluate(example: Example) -> str | None:
             where += f" (from {path})"
         if reason := blocks.skip_reason(source):
             pytest.skip(f"{where}: {reason}")
-        blocks.check(source, str(blocks.ROOT / path))
+        blocks.check(source)
     except blocks.BlockError as error:
         return f"{where}: {error}"
     return None

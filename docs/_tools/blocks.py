@@ -6,25 +6,22 @@ in its first line: `# skip: needs a GPU`.
 """
 
 import ast
-import contextlib
+import atexit
 import functools
 import io
-import multiprocessing
+import json
+import os
 import re
+import subprocess
 import sys
 import textwrap
 import tokenize
-import traceback
-import types
-import warnings
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 INCLUDE = re.compile(r'--8<-- "(?P<path>[^":]+\.py)(?::(?P<section>\w+))?"\s*')
 DOCSTRING_BLOCK = re.compile(r"^(?P<indent> *)```python\n(?P<source>.*?)^ *```$", re.M | re.S)
 SKIP = re.compile(r"# skip\b:?(?P<reason>.*)")
-TIMEOUT_SECONDS = 120
 
 Outputs = dict[int, list[str]]  # last line of a statement -> the lines it printed
 
@@ -96,56 +93,40 @@ def with_outputs(source: str, outputs: Outputs) -> str:
 
 
 @functools.cache
-def run(source: str, filename: str) -> Outputs:
-    """Run a block alone in a process of its own, forked after torch was imported."""
-    methods = multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if "forkserver" in methods:
-        context.set_forkserver_preload(["torch"])
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_run_in_child, args=(source, filename, sender), daemon=True)
-    process.start()
-    sender.close()
-    try:
-        if not receiver.poll(TIMEOUT_SECONDS):
-            raise BlockError(f"did not end within {TIMEOUT_SECONDS} seconds")
-        outputs, error = receiver.recv()
-    except EOFError:
-        raise BlockError("the process that ran the block died") from None
-    finally:
-        process.kill()
-        process.join()
+def _runner() -> subprocess.Popen[str]:
+    """Return the process that runs blocks, each alone: see alone.py."""
+    command = [sys.executable, "-I", "-W", "error", str(Path(__file__).with_name("alone.py"))]
+    # a process that was forked hangs where another one's threads should be
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    pipe = subprocess.PIPE
+    runner = subprocess.Popen(  # noqa: S603
+        command, stdin=pipe, stdout=pipe, text=True, cwd="/", env=environment
+    )
+    atexit.register(runner.communicate)  # it ends where its input ends
+    return runner
+
+
+@functools.cache
+def run(source: str) -> Outputs:
+    """Run a block alone, in a process of its own."""
+    requests, replies = _runner().stdin, _runner().stdout
+    assert requests is not None  # noqa: S101
+    assert replies is not None  # noqa: S101
+    requests.write(json.dumps(source) + "\n")
+    requests.flush()
+    reply = replies.readline()
+    if not reply:
+        raise BlockError("no block can be run: docs/_tools/alone.py ended")
+    outputs, error = json.loads(reply)
     if error:
         raise BlockError(error)
-    return outputs  # type: ignore[no-any-return]
+    return {int(line): printed for line, printed in outputs.items()}
 
 
-def _run_in_child(source: str, filename: str, sender: Connection) -> None:
-    main = types.ModuleType("__main__")
-    main.__file__ = filename
-    sys.modules["__main__"] = main
-    outputs: Outputs = {}
-    error = ""
-    try:
-        warnings.simplefilter("error")  # a reader's terminal stays clean as well
-        for node in ast.parse(source, filename).body:
-            printed = io.StringIO()
-            with contextlib.redirect_stdout(printed):
-                code = compile(ast.Module([node], []), filename, "exec")
-                exec(code, main.__dict__)  # noqa: S102
-            if printed.getvalue():
-                outputs[node.end_lineno or 0] = printed.getvalue().splitlines()
-    except BaseException as exception:  # noqa: BLE001
-        here = [f for f in traceback.extract_tb(exception.__traceback__) if f.filename == filename]
-        line = f"line {here[-1].lineno} of the block: " if here else ""
-        error = line + "".join(traceback.format_exception_only(exception)).strip()
-    sender.send((outputs, error))
-
-
-def check(source: str, filename: str) -> None:
+def check(source: str) -> None:
     """Run a block and compare what it prints with its `#>` lines, statement by statement."""
     expected = written_outputs(source)
-    actual = run(source, filename)
+    actual = run(source)
     for line in sorted(expected.keys() | actual.keys()):
         if expected.get(line, []) != actual.get(line, []):
             raise BlockError(

@@ -77,7 +77,7 @@ def run(source: str, path: Path) -> str:
     try:
         if blocks.skip_reason(source):
             return source
-        return blocks.with_outputs(source, blocks.run(source, str(path)))
+        return blocks.with_outputs(source, blocks.run(source))
     except blocks.BlockError as error:
         sys.exit(f"{path.relative_to(blocks.ROOT)}: {error}")
 

@@ -1,4 +1,4 @@
-"""The one MkDocs hook: have each site finished when both of its languages are there."""
+"""MkDocs hook: have each site finished when both of its languages are there."""
 
 from pathlib import Path
 from typing import Literal
@@ -7,6 +7,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
 
+from docs._tools import search
 from docs._tools.finish import finish
 
 serving = False
@@ -25,6 +26,7 @@ def on_post_build(config: MkDocsConfig) -> None:
         return
     try:
         policies = config.use_directory_urls and not serving
+        search.finish(Path(config.site_dir))
         finish(Path(config.site_dir), config.site_url or "", policies=policies)
     except ValueError as error:
         raise PluginError(str(error)) from error

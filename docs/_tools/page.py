@@ -18,7 +18,6 @@ DOCS = Path(__file__).parents[1]
 CONFIG = DOCS.parent / "mkdocs.yml"
 PAGE = re.compile(r"(?:(?P<folder>[a-z0-9-]+(?:/[a-z0-9-]+)*)/)?index(?P<chinese>\.zh)?\.md")
 ENTRY = re.compile(r"(?P<folder>reference/api(?:/[a-z0-9-]+)+)\.md")
-NOT_PAGES = {"made", "measured"}  # Markdown that pages include
 # the modules of a page's folder that draw, compute and measure what the page shows
 MODULES = ("figures", "tables", "benchmark")
 
@@ -67,7 +66,7 @@ def sources() -> list[str]:
     return sorted(
         file.as_posix()
         for file in files
-        if not file.parts[0].startswith("_") and file.parent.name not in NOT_PAGES
+        if not file.parts[0].startswith("_") and file.parent.name != "made"
     )
 
 

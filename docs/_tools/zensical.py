@@ -40,7 +40,7 @@ def build(site: Path) -> None:
 
 def _stage_pages(docs: Path) -> None:
     """Copy what is published, each page to the folder that it is published in."""
-    shutil.copytree(DOCS, docs, ignore=shutil.ignore_patterns("_*", "made", "measured", "*.zh.md"))
+    shutil.copytree(DOCS, docs, ignore=shutil.ignore_patterns("_*", "made", "*.zh.md"))
     for edition in editions():
         for source in sources():
             if edition.root and place_of(source).language == edition.language:

@@ -3,16 +3,14 @@
 import pytest
 
 from tests.conftest import Site
-from tests.site.test_browser import THIN, violations
+from tests.site.look import LOOKS, look
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
-def test_every_page(site: Site, visit, scheme, width):
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_every_page(site: Site, visit, width, scheme):
     found = {}
     for url in site.pages:
-        tab = visit(url, width, scheme).tab
-        tab.evaluate(THIN)
-        # a rule of WCAG 2.2, and off by default
-        found[url] = violations(tab, rules={"target-size": {"enabled": True}})
+        page = look(visit, url, width, scheme, thoroughly=True)
+        moved = [f"moves by {page.shift} while loading"] if page.shift else []
+        found[url] = page.violations + page.complaints + moved
     assert not {url: faults for url, faults in found.items() if faults}

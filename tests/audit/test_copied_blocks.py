@@ -5,7 +5,7 @@ from pathlib import Path
 
 from docs._tools import blocks, built
 from tests.conftest import Site
-from tests.site.test_census import run_isolated
+from tests.site.test_alone import run_isolated
 from tests.site.test_takeaway import reader, run
 
 __all__ = ["reader"]

@@ -3,7 +3,8 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.site.test_browser import CHAPTER, violations
+from tests.site.look import violations
+from tests.site.test_browser import CHAPTER
 
 LIT = "() => [...document.querySelectorAll('.lit')].map(e => [e.localName, e.dataset.symbol])"
 BELOW = "document.querySelector('.symbols + *').offsetTop"

@@ -1,70 +1,52 @@
 """The site in a real browser, served below a sub-path: what it asks for, shows and lets one do."""
 
 import gzip
+import re
 from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.conftest import ROOT, SUB_PATH, Site
+from tests.site.look import DESK, LOOKS, PHONE, REPLACED, look, turn
 
 CHAPTER = "foundations/scaled-dot-product/"
 TEMPLATES = ["", CHAPTER, "reference/api/foundations/scaled-dot-product/"]
-CONTRAST = ["color-contrast", "link-in-text-block"]  # of text, and of links in it: the slow rules
 FIRST_VIEW = 180 * 1024
 SCRIPTS = {file.name for file in (ROOT / "docs").rglob("*.js")}  # our own
-SHIFT = """() => new Promise(resolve => {
-    let shift = 0
-    new PerformanceObserver(list => list.getEntries().forEach(entry => shift += entry.value))
-        .observe({ type: "layout-shift", buffered: true })
-    setTimeout(() => resolve(shift), 60)
-})"""
-# hundreds of coloured words and drawn lines make axe slow: leave the first word of each class, the
-# rest as plain text, and of figures and most formulas what a screen reader is told
-THIN = """() => {
-    const seen = new Set()
-    for (const word of document.querySelectorAll("pre > code span")) {
-        if (seen.has(word.className)) word.replaceWith(...word.childNodes)
-        else seen.add(word.className)
-    }
-    const drawn = document.querySelectorAll("svg.figure > :not(title, desc, :has(a))")
-    for (const part of drawn) part.remove()
-    for (const row of [...document.querySelectorAll("math > *")].slice(9)) row.remove()
-}"""
-
 PLANTED = """<script>planted = 1</script><script src="https://example.org/x.js"></script>
 <img src="https://example.org/x.png" alt=""><style>#planted { rotate: 9deg !important }</style>
 <p id="planted" style="rotate: 9deg" onclick="planted = 1"><a href="javascript:planted = 1">a</a>
 """
 
-
-def violations(tab, context=None, **options) -> list[str]:
-    """Return what axe-core finds wrong with the page that is open."""
-    found = Axe().run(tab, context, {"resultTypes": ["violations"], **options}).response
-    faults = [
-        f"{fault['id']}: {fault['help']}: {node['html'][:120]}"
-        for fault in found["violations"]
-        for node in fault["nodes"]
-    ]
-    # axe takes a header cell that is one formula for an empty one
-    return [f for f in faults if not (f.startswith("empty-table-header") and "<math" in f)]
+FAULTS = """<style>
+    .pale { color: #bbb; background: #fff } .wide { width: 700px } .late { height: 1px }
+</style>
+<div class="late"></div><p class="wide">wide</p><p>a</p><p>b</p><p>c</p><p class="pale">pale</p>
+<img src="https://example.org/x.png"><a href="."></a><button></button>
+<script>
+    onload = () => requestAnimationFrame(() => requestAnimationFrame(() => {
+        document.querySelector(".late").style.height = "300px"
+    }))
+    throw "planted"
+</script>"""
+SEEN = {
+    "color-contrast": 'class="pale"',
+    "image-alt": "example.org",
+    "link-name": '<a href="."',
+    "button-name": "<button>",
+}
 
 
 @pytest.fixture(scope="module")
 def visits(site: Site, visit) -> dict[str, SimpleNamespace]:
-    """Every page on a phone, with what there is to say of it."""
-    rules = {**{key: {"enabled": False} for key in CONTRAST}, "target-size": {"enabled": True}}
-    seen = {}
-    for url in site.pages:
-        page = visit(url)
-        page.width = page.tab.evaluate("document.scrollingElement.scrollWidth")
-        page.shift = page.tab.evaluate(SHIFT)
-        page.tab.evaluate(THIN)
-        page.violations = violations(page.tab, rules=rules)
-        seen[url] = page
-    return seen
+    """Every page in the look that is its turn, with what there is to say of it."""
+    return {url: look(visit, url, *turn(url)) for url in site.pages}
+
+
+def test_every_look_has_its_turn(site: Site):
+    assert {turn(url) for url in site.pages} == set(LOOKS)
 
 
 def test_nothing_fails_and_nobody_else_is_asked(visits, address):
@@ -76,7 +58,7 @@ def test_nothing_fails_and_nobody_else_is_asked(visits, address):
 
 def test_search_index_is_fetched_by_no_page(visits):
     for url, page in visits.items():
-        assert not [request for request in page.requests if "search_index" in request], url
+        assert not [request for request in page.requests if SUB_PATH + "search/" in request], url
 
 
 def test_first_view_fits_its_budget(visits, site: Site):
@@ -88,8 +70,26 @@ def test_first_view_fits_its_budget(visits, site: Site):
         assert sum(sizes[f] for f in files if f.name in SCRIPTS) <= 10 * 1024, f"{url}: {sizes}"
 
 
+def test_nothing_of_the_browser_is_replaced(visits):
+    assert not {url: page.replaced for url, page in visits.items() if page.replaced}
+
+
+def test_a_replacement_is_seen(tab):
+    tab.goto("about:blank")
+    assert tab.evaluate(REPLACED) == []
+    tab.evaluate("""() => {
+        window.Worker = class extends Worker {}
+        XMLHttpRequest.prototype.send = () => {}
+        Object.defineProperty(Element.prototype, "id", { get: () => "" })
+        document.head.appendChild = () => {}
+        document.write = () => {}
+    }""")
+    wrong = {"Element.prototype.id", "Worker", "XMLHttpRequest.prototype.send"}
+    assert wrong | {"document.write", "head.appendChild"} <= set(tab.evaluate(REPLACED))
+
+
 def test_no_page_scrolls_sideways_on_a_phone(visits):
-    assert not {url: page.width for url, page in visits.items() if page.width > 360}
+    assert not {url: page.width for url, page in visits.items() if page.width > PHONE}
 
 
 def test_nothing_moves_while_loading(visits):
@@ -100,17 +100,40 @@ def test_accessibility(visits):
     assert not {url: page.violations for url, page in visits.items() if page.violations}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("url", TEMPLATES)
-def test_contrast(visit, url, scheme):
-    tab = visit(url, width=1280, scheme=scheme).tab
-    tab.evaluate(THIN)
-    assert not violations(tab, runOnly=CONTRAST)
+@pytest.fixture
+def planted(site: Site, tab):
+    """Serve the home page with something put into it, and without its policy."""
+    html = re.sub("<meta http-equiv[^>]*>", "", site.pages[""].read_text(encoding="utf-8"))
+
+    def plant(text: str) -> None:
+        body = html.replace("<h1", f"{text}<h1", 1)
+        tab.route("**/path/", lambda route: route.fulfill(body=body, content_type="text/html"))
+
+    yield plant
+    tab.unroute_all()
 
 
-def test_axe_sees(tab):
-    tab.set_content('<html lang="en"><title>t</title><main><h1>h</h1><img src="data:,"></main>')
-    assert [fault for fault in violations(tab) if fault.startswith("image-alt")]
+@pytest.mark.parametrize("size", LOOKS)
+def test_a_right_page_has_no_fault(planted, visit, size):
+    planted("<p>right</p>")
+    page = look(visit, "", *size)
+    assert not page.violations + page.complaints
+    assert page.shift == 0
+    assert page.width == PHONE
+
+
+@pytest.mark.parametrize("thoroughly", [False, True])
+def test_faults_are_seen(planted, visit, thoroughly):
+    planted(FAULTS)
+    page = look(visit, "", DESK, "dark", thoroughly=thoroughly)
+    found = "\n".join(page.violations)
+    for rule, what in SEEN.items():
+        assert re.search(f"^{rule}: .*{what}", found, re.M), rule
+    assert "https://example.org/x.png" in page.requests
+    assert "https://example.org/x.png" in page.complaints
+    assert "error: planted" in page.complaints
+    assert page.shift > 0
+    assert page.width > PHONE
 
 
 def test_everything_shows_without_javascript(browser, address):
@@ -155,10 +178,29 @@ def test_palette_can_be_changed(visit):
     tab = visit("", width=1280).tab
     found = [tab.locator("body").get_attribute("data-md-color-scheme")]
     for _ in range(2):
-        tab.locator("[data-md-component=palette] label:visible").click()
+        tab.locator(".palette label:visible").click()
         found.append(tab.locator("body").get_attribute("data-md-color-scheme"))
     tab.evaluate("localStorage.clear()")
     assert found == ["default", "default", "slate"]  # automatic, light, dark
+
+
+def test_palette_stays_chosen(visit):
+    tab = visit("", width=1280).tab
+    body, bar = tab.locator("body"), tab.locator("meta[name=theme-color]")
+    light = bar.get_attribute("content")
+    for _ in range(2):
+        tab.locator(".palette label:visible").click()
+    assert bar.get_attribute("content") != light, "the bar that a phone shows above the page"
+    assert tab.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+    visit(CHAPTER)
+    expect(body).to_have_attribute("data-md-color-scheme", "slate")
+    tab.locator(".palette input").last.press("Enter")  # the next of three: automatic again
+    expect(body).to_have_attribute("data-md-color-scheme", "default")
+    tab.emulate_media(color_scheme="dark")
+    expect(body).to_have_attribute("data-md-color-scheme", "slate")
+    expect(tab.locator(".palette label:visible")).to_have_count(1)
+    expect(body).not_to_have_attribute("data-md-color-switching", "")
+    tab.evaluate("localStorage.clear()")
 
 
 def test_long_docstrings_unfold(visit):

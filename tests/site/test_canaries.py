@@ -14,7 +14,8 @@ from sybil import Document
 from docs._tools import blocks
 from docs._tools.page import MisplacedPageError
 from tests import docs_plugin
-from tests.site.test_census import PAGES, run_isolated
+from tests.site.test_alone import run_isolated
+from tests.site.test_census import PAGES
 from tests.site.test_generated import NOT_PROSE, assert_same, typed_numbers
 
 FAULTS = tomllib.loads((blocks.ROOT / "tests/site/faults.toml").read_text(encoding="utf-8"))

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -88,24 +86,6 @@ def test_counts_on_the_home_page_are_those_of_the_built_site(site: Site) -> None
     numbers = json.loads((DOCS / "made" / "numbers.json").read_text(encoding="utf-8"))
     counted = built.count(site.path)
     assert {name: numbers[name] for name in counted} == counted, "run `make outputs`"
-
-
-def run_isolated(block: str) -> None:
-    """Run what a reader copies in a new interpreter; compare all it prints with its `#>` lines."""
-    command = [sys.executable, "-I", "-W", "error", "-"]
-    done = subprocess.run(  # noqa: S603
-        command, input=block, capture_output=True, text=True, check=False, cwd="/"
-    )
-    assert done.returncode == 0, f"{block}\n{done.stderr}"
-    assert done.stdout.splitlines() == built.output_lines(block), block
-
-
-@SOURCES
-def test_one_copied_block_of_the_page_runs_in_a_fresh_interpreter(source: Path, site: Site) -> None:
-    shown = built.python_blocks(site.pages[address(source)])
-    runnable = [block for block in shown if not blocks.skip_reason(block)]
-    if runnable and not source.name.endswith(".zh.md"):  # the Chinese page has the same blocks
-        run_isolated(min(runnable, key=len))
 
 
 def test_no_todo_is_left() -> None:

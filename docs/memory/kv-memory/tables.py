@@ -1,11 +1,11 @@
 """KV memory of real models: the table, what fits beside the weights, the calculator, numbers."""
 
-import html
 import json
 
 import torch
 
 from attn_docs import KVCache, KVConfig, KVModel, kv_cache_bytes, load_models, longest_context
+from docs._kit.form import fill
 from docs._kit.markdown import table
 from docs._kit.text import texts
 
@@ -146,48 +146,20 @@ def _two_digits(count: int) -> str:
 def calculator(language: str) -> str:
     """Return the form, with what it shows at first, and the data file's sizes for its script."""
     text = texts(__file__, "form", language)
-    words = ("bytes", "nothing", "unknown", "none", "any")
-    data = "".join(f' data-{word}="{html.escape(text[word])}"' for word in words)
-    names = "".join(
-        f"<option{' selected' * (name == CALCULATOR['model'])}>{name}</option>" for name in MODELS
-    )
-    dtypes = "".join(
-        f'<option value="{itemsize}"{" selected" * (itemsize == 2)}>'
-        f"{text['bits'].format(8 * itemsize, dtype)}</option>"
-        for dtype, itemsize in DTYPES.items()
-    )
-    fields = [("model", f'<select id="kv-model" name="model">{names}</select>')]
-    fields += [
-        (
-            name,
-            (
-                f'<input id="kv-{name}" name="{name}" type="number" inputmode="numeric" '
-                f'required min="{least}" max="{most}" step="1" value="{CALCULATOR[name]}">'
-            ),
-        )
-        for name, (least, most) in LIMITS.items()
-    ]
-    fields.insert(3, ("itemsize", f'<select id="kv-itemsize" name="itemsize">{dtypes}</select>'))
-    lines = "\n".join(
-        f'<label for="kv-{name}">{text[name]}</label> {field}' for name, field in fields
-    )
-    results = "\n".join(
-        f"<span>{text[name]}{text['colon']}</span> "
-        f'<data data-of="{name}" value="">{value}</data><br>'
-        for name, value in shown(
-            language,
-            **{"name" if key == "model" else key: value for key, value in CALCULATOR.items()},
-        ).items()
-    )
-    ids = " ".join(f"kv-{name}" for name, _ in fields)
+    first = {name: value for name, value in CALCULATOR.items() if name != "model"}
     limits = (f"{LIMITS[name][1]:,}" for name in ("context", "batch", "memory"))
-    return (
-        f'<form class="kv-calculator" aria-label="{text["label"]}" autocomplete="off"{data}>\n'
-        f"{lines}\n"
-        f'<output for="{ids}" aria-live="polite">\n{results}\n</output>\n'
-        f'<p class="kv-invalid" role="alert" hidden>{text["invalid"].format(*limits)}</p>\n'
-        "</form>\n"
-        f'<script id="kv-models" type="application/json">{_data()}</script>'
+    words = {**text, "invalid": text["invalid"].format(*limits)}
+    words["none_fits"] = words.pop("none")
+    return fill(
+        __file__,
+        **words,
+        names=text,
+        models=list(MODELS),
+        dtypes=DTYPES,
+        limits=LIMITS,
+        first=CALCULATOR,
+        results=shown(language, CALCULATOR["model"], **first),
+        data=_data(),
     )
 
 

@@ -19,14 +19,14 @@ output, weights = attend(x, need_weights=True)
 print(tuple(output.shape), tuple(weights.shape))
 #> (1, 3, 8) (1, 4, 3, 3)
 print(weights[0, 0].detach())
-#> tensor([[0.33, 0.29, 0.37],
-#>         [0.31, 0.33, 0.36],
-#>         [0.41, 0.34, 0.25]])
+#> tensor([[0.31, 0.34, 0.35],
+#>         [0.32, 0.37, 0.32],
+#>         [0.43, 0.23, 0.34]])
 
 output, weights = attend(x, attn_mask=causal_mask(3), need_weights=True)
 print(weights[0, 0].detach())
 #> tensor([[1.00, 0.00, 0.00],
-#>         [0.49, 0.51, 0.00],
-#>         [0.41, 0.34, 0.25]])
+#>         [0.46, 0.54, 0.00],
+#>         [0.43, 0.23, 0.34]])
 print(torch.equal(output, attend(x, is_causal=True)))
 #> True

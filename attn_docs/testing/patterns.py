@@ -1,26 +1,9 @@
-"""What the checks of functions and of modules share: verdicts, and a telling mask."""
+"""Masks that tell one way of masking from another, and what is said of a pattern that is seen."""
 
 import torch
 from torch import Tensor
 
-from attn_docs.testing.report import Finding, Verdict
-
-NO_MASK = "it takes no mask"
-
-
-def finding(name: str, verdict: Verdict, evidence: str, cause: str = "") -> Finding:
-    """Return a finding; one that holds needs no cause."""
-    return Finding(name, verdict, evidence, cause if verdict == "fail" else "")
-
-
-def judge(name: str, good: bool, evidence: str, cause: str) -> Finding:
-    """Return a finding that passes or fails."""
-    return finding(name, "pass" if good else "fail", evidence, cause)
-
-
-def skip(name: str, why: str) -> Finding:
-    """Return a finding that could not be judged."""
-    return finding(name, "not applicable", why)
+LENGTH = 6
 
 
 def sample_mask(length: int, device: torch.device, *, columns: bool = False) -> Tensor:
@@ -36,9 +19,20 @@ def sample_mask(length: int, device: torch.device, *, columns: bool = False) -> 
     return mask.to(device)
 
 
+def two_documents(device: torch.device) -> Tensor:
+    """Return the mask that keeps documents of 3 and 4 words in one row apart."""
+    first = torch.arange(7, device=device) < 3
+    return first[:, None] == first
+
+
+def off_diagonal(like: Tensor) -> Tensor:
+    """Return what is no query's own key."""
+    return ~torch.eye(*like.shape, dtype=torch.bool, device=like.device)
+
+
 def pattern_evidence(seen: Tensor, mask: Tensor) -> str:
     """Say how what was seen differs from what the mask allows."""
-    off = ~torch.eye(*mask.shape, dtype=torch.bool, device=mask.device)
+    off = off_diagonal(mask)
     wrong = ((seen != mask) & off).nonzero()
     if not len(wrong):
         return f"by gradient, the keys seen are those allowed, all {int((mask & off).sum())} pairs"
@@ -46,9 +40,3 @@ def pattern_evidence(seen: Tensor, mask: Tensor) -> str:
     does = "sees" if seen[i, j] else "does not see"
     is_ = "allowed" if mask[i, j] else "forbidden"
     return f"query {i} {does} key {j}, which is {is_}; {len(wrong)} pairs are wrong"
-
-
-def two_documents() -> Tensor:
-    """Return the mask that keeps documents of 3 and 4 words in one row apart."""
-    first = torch.arange(7) < 3
-    return first[:, None] == first
