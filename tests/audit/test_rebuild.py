@@ -11,6 +11,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from mkdocs.structure.pages import Page
 
 from docs._tools.blocks import ROOT
 
@@ -227,3 +230,37 @@ def test_code_that_runs_is_not_changed_unseen(site: Served) -> None:
     assert said.fresh == []
     site.change("docs/_tools/numbers.py", "  # changed", "")
     assert site.rebuild().served == []
+
+
+@pytest.mark.filterwarnings("ignore")  # of packages that MkDocs imports
+def test_converting_a_page_opens_only_what_it_is_kept_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the site itself, whatever extensions it has."""
+    monkeypatch.chdir(ROOT)
+    config = load_config("mkdocs.yml", site_dir=str(tmp_path))
+    hook = sys.modules["docs/_tools/rebuild.py"]
+    convert, converted, opened = hook.Page.convert, [], []
+
+    def noted(page: Page, *others: object) -> object:
+        opened.clear()
+        result = convert(page, *others)
+        text, included = page.made_of[0], hook.included(page.made_of[0])
+        files = {Path(file).resolve() for file in opened if isinstance(file, (str, Path))}
+        unknown = {
+            path.relative_to(ROOT).as_posix()
+            for path in files
+            if path.is_relative_to(ROOT) and not path.is_relative_to(sys.prefix)
+            if not (hook.API in text and path.is_relative_to(ROOT / "attn_docs"))
+            if path.suffix not in hook.DATA
+        }
+        converted.append(page.url)
+        assert unknown - included.keys() == set(), page.file.src_uri
+        return result
+
+    monkeypatch.setattr(hook.Page, "convert", noted)
+    sys.addaudithook(lambda event, about: event == "open" and opened.append(about[0]))
+    config.plugins.on_startup(command="serve", dirty=False)
+    build(config)
+    hook.code.clear()
+    assert len(converted) == len(list(tmp_path.rglob("index.html")))
