@@ -3,6 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from docs._tools import blocks, built
 from tests.conftest import Site
 from tests.site.test_alone import run_isolated
@@ -11,6 +13,7 @@ from tests.site.test_takeaway import reader, run
 __all__ = ["reader"]
 
 
+@pytest.mark.complete
 def test_every_copied_block_runs_in_a_fresh_interpreter(site: Site) -> None:
     shown = {block for page in site.pages.values() for block in built.python_blocks(page)}
     runnable = [block for block in sorted(shown) if not blocks.skip_reason(block)]

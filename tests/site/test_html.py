@@ -241,7 +241,7 @@ SCRIPTS_AND_STYLES = {
     "<p id=a onclick=x()>": "onclick",
     "<p/onclick=x()>": "onclick",
     "<a href=' javascript:0'>": "href",
-    "<a href='java&#115;cript:0'>": "href",
+    "<a href='javascript&#58;0'>": "href",
     "<svg><a xlink:href='javascript:0'>": "xlink:href",
 }
 
