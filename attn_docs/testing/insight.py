@@ -12,13 +12,14 @@ from attn_docs.testing.patterns import LENGTH, sample_mask
 from attn_docs.testing.subject import Mode, Subject, SubjectError, strongest
 
 NO_MASK = "it takes no mask"
+Kind = Masking | Literal["unknown", "raised"]
 
 
 @dataclass(frozen=True)
 class MaskBehaviour:
     """What a subject does with a mask, and how that was seen."""
 
-    kind: Masking | Literal["unknown", "raised"]
+    kind: Kind
     evidence: str
 
     @property
@@ -65,7 +66,7 @@ class Insight(Protocol):
         """Which keys are seen with a mask and is_causal at once, by mode; without refusals."""
 
 
-def mask_unfit(insight: Insight, *fit: str) -> str:
+def mask_unfit(insight: Insight, *fit: Kind) -> str:
     """Return why checks that build on a mask cannot run; empty if they can.
 
     `fit` are the kinds of behaviour, besides the right one, on which the check can build.
@@ -94,6 +95,6 @@ def seen_with_both(insight: Insight) -> dict[Mode, Tensor]:
     return seen
 
 
-def in_mode(subject: Subject, mode: Mode) -> str:
-    """Return "in training" where that is not the only mode."""
-    return f"in {mode}" if len(subject.modes) > 1 else ""
+def where(subject: Subject, mode: Mode, then: str) -> str:
+    """Begin a sentence with the mode, as "in training: "; empty if there is one mode only."""
+    return f"in {mode}{then}" if len(subject.modes) > 1 else ""

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-LENGTH = 6
+LENGTH = 6  # words, where a check needs no other number
 
 
 def sample_mask(length: int, device: torch.device, *, columns: bool = False) -> Tensor:

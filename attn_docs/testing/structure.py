@@ -24,7 +24,7 @@ from attn_docs.testing.layers import Recording, matches
 from attn_docs.testing.sources import Sources, divisors, sources_of
 
 THETAS = (10_000.0, 500_000.0, 1_000_000.0)  # RoFormer's, Llama 3's and Qwen2's
-Cut = Callable[[Tensor, int, Split, Pairs | None, float], Tensor]
+Cutter = Callable[[Tensor, int, Split, Pairs | None, float], Tensor]
 Trial = tuple[Sources, Hypothesis]
 
 
@@ -84,7 +84,7 @@ class Search:
         return sources_of(recording)
 
     def _first(self, tried: Iterator[Trial], recording: Recording) -> Structure | None:
-        cut_once: Cut = functools.cache(cut)  # many ways have the same heads
+        cut_once: Cutter = functools.cache(cut)  # many ways have the same heads
         for sources, how in tried:
             if recording.mask is None and how.mask != "right":
                 continue
@@ -141,7 +141,7 @@ def reproduce(
     mask: Tensor | None,
     input_dim: int,
     scale: float | None,
-    cut: Cut = cut,
+    cutter: Cutter = cut,
 ) -> tuple[Tensor, Tensor] | None:
     """Return output (length, features) and weights (heads, n, m), or None if sizes do not fit."""
     query, key, value = sources.tensors
@@ -151,7 +151,7 @@ def reproduce(
         return None
     if how.split == "across" and (how.num_heads != how.num_kv_heads or n != m):
         return None
-    query, key, value = _heads(sources, how, cut)
+    query, key, value = _heads(sources, how, cutter)
     if how.num_heads != how.num_kv_heads:
         group = how.num_heads // how.num_kv_heads
         key, value = repeat_heads(key, value, group, how.groups, 0)
@@ -161,15 +161,15 @@ def reproduce(
     return _merged(output, how), weights
 
 
-def _heads(sources: Sources, how: Hypothesis, cut: Cut) -> tuple[Tensor, Tensor, Tensor]:
+def _heads(sources: Sources, how: Hypothesis, cutter: Cutter) -> tuple[Tensor, Tensor, Tensor]:
     query, key, value = sources.tensors
     q_split: Split = "heads" if how.split == "kv view" else how.split
     kv_split: Split = "view" if how.split == "kv view" else how.split
     value_pairs = how.rotary if how.turns_values else None
     return (
-        cut(query, how.num_heads, q_split, how.rotary, how.theta),
-        cut(key, how.num_kv_heads, kv_split, how.rotary, how.theta),
-        cut(value, how.num_kv_heads, kv_split, value_pairs, how.theta),
+        cutter(query, how.num_heads, q_split, how.rotary, how.theta),
+        cutter(key, how.num_kv_heads, kv_split, how.rotary, how.theta),
+        cutter(value, how.num_kv_heads, kv_split, value_pairs, how.theta),
     )
 
 

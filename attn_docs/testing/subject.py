@@ -117,6 +117,8 @@ class Subject(Protocol):
 
 def gradients(output: Tensor, sources: Sequence[Tensor], *, retain: bool = False) -> list[Tensor]:
     """Return the gradient of one number with respect to each source; zero where it has no part."""
+    if not all(source.requires_grad for source in sources):
+        raise ValueError("sources must require a gradient")
     with foreign():
         return list(
             torch.autograd.grad(

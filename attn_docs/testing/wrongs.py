@@ -3,7 +3,7 @@
 import math
 from typing import Literal
 
-from attn_docs.testing.formula import MASKS, TILED
+from attn_docs.testing.formula import MASKS, TILED, Axis
 from attn_docs.testing.sources import FUSED_VIEW
 from attn_docs.testing.structure import Structure
 
@@ -44,7 +44,7 @@ def scaled(found: Structure) -> str:
     return f"scaled by {name}{found.divisor:.4g}, expected {expected}"
 
 
-def normalised_over(axis: str) -> str:
+def normalised_over(axis: Axis) -> str:
     """Say that the weights sum to 1 over another axis than the keys."""
     return f"the softmax runs over the {axis}, expected the keys"
 

@@ -1,1 +1,7 @@
-"""The checks, each of one property: those that functions and modules share, and those of one."""
+"""The checks, each of one property: from an insight to a judgement.
+
+shared, masks       for functions and for modules
+functions           for functions alone
+inside, causal, context, chance, cache
+                    for modules alone
+"""

@@ -2,18 +2,26 @@
 
 from collections.abc import Callable
 
-from attn_docs.testing.insight import Insight, in_mode
+from attn_docs.testing.insight import Insight, Kind, where
 from attn_docs.testing.judgement import Judgement, failed, passed, skipped
 from attn_docs.testing.subject import Mode
 
-# the ways of treating a mask that break each property; those that are named nowhere break "padding"
-# and "packing" alone
-POLARITY = ("inverted", "inverted and transposed")
-AXIS = ("transposed", "inverted and transposed")
-PLACE = ("zero", "added", "after", "before", "values", "unknown", "no diagonal", "one ahead")
+# the ways of treating a mask that break each property; "columns" breaks packing alone
+POLARITY: tuple[Kind, ...] = ("inverted", "inverted and transposed")
+AXIS: tuple[Kind, ...] = ("transposed", "inverted and transposed")
+PLACE: tuple[Kind, ...] = (
+    "zero",
+    "added",
+    "after",
+    "before",
+    "values",
+    "unknown",
+    "no diagonal",
+    "one ahead",
+)
 
 
-def mask_check(*bad: str) -> Callable[[Insight], Judgement]:
+def mask_check(*bad: Kind) -> Callable[[Insight], Judgement]:
     """Return the check that fails on some ways of treating a mask."""
 
     def check(insight: Insight) -> Judgement:
@@ -26,17 +34,16 @@ def mask_check(*bad: str) -> Callable[[Insight], Judgement]:
     return check
 
 
-def _judged(insight: Insight, mode: Mode, bad: tuple[str, ...]) -> Judgement | None:
+def _judged(insight: Insight, mode: Mode, bad: tuple[Kind, ...]) -> Judgement | None:
     """Judge one mode; None if the mask does in it what it should."""
-    behaviour, where = insight.masks[mode], in_mode(insight.subject, mode)
+    behaviour, said = insight.masks[mode], where(insight.subject, mode, ": ")
     if behaviour.kind == "raised":
         return skipped(behaviour.evidence)
     if behaviour.kind in ("unknown", "transposed") and insight.root_cause:
         return skipped(f"{insight.root_cause}; mend that first")
-    said = f"{where}: " if where else ""
     if behaviour.kind in bad:
         differ = len({each.kind for each in insight.masks.values()}) > 1
-        cause = f"{behaviour.cause} ({where})" if differ else behaviour.cause
+        cause = f"{behaviour.cause} (in {mode})" if differ else behaviour.cause
         return failed(f"{said}{behaviour.evidence}", cause)
     if behaviour.kind != "right":
         return skipped(f"{said}{behaviour.cause}; another mask property fails")
@@ -49,10 +56,9 @@ def mask_used(insight: Insight) -> Judgement:
     if judgement.verdict == "pass":
         for mode, seen in insight.masked_and_causal.items():
             if seen.tril(-1)[:, 1].any():
+                said = where(insight.subject, mode, ", ")
                 return failed(
-                    _with_both(
-                        insight, mode, "with is_causal=True a key that attn_mask forbids is seen"
-                    ),
+                    f"{said}with is_causal=True a key that attn_mask forbids is seen",
                     "attn_mask is ignored when is_causal=True is given",
                 )
     return judgement
@@ -64,16 +70,8 @@ def leak_with_mask(insight: Insight, mode: Mode) -> Judgement | None:
     if seen is None or not seen.triu(1).any():
         return None
     i, j = seen.triu(1).nonzero()[0].tolist()
+    said = f"{where(insight.subject, mode, ', ')}with attn_mask and is_causal=True"
     return failed(
-        _with_both(
-            insight,
-            mode,
-            f"with attn_mask and is_causal=True: position {i} depends on the later position {j}",
-        ),
+        f"{said}: position {i} depends on the later position {j}",
         "is_causal is ignored when attn_mask is given",
     )
-
-
-def _with_both(insight: Insight, mode: Mode, seen: str) -> str:
-    where = in_mode(insight.subject, mode)
-    return f"{where}, {seen}" if where else seen
