@@ -24,7 +24,7 @@ from attn_docs.testing.function_subject import (
     QUERIES,
     FunctionSubject,
 )
-from attn_docs.testing.insight import NO_MASK, MaskBehaviour, seen_with_both
+from attn_docs.testing.insight import NO_MASK, ONE_OF_KEYS, Kind, MaskBehaviour, seen_with_both
 from attn_docs.testing.patterns import pattern_evidence, sample_mask
 from attn_docs.testing.subject import Mode, SubjectError, influence
 from attn_docs.testing.wrongs import normalised_over
@@ -124,21 +124,29 @@ def _divisor(subject: FunctionSubject) -> float | None:
 
 def _look_at_mask(subject: FunctionSubject) -> MaskBehaviour:
     """Return what the function does with a boolean mask, and the evidence."""
-    inputs, mask = subject.inputs(n=KEYS), sample_mask(KEYS, subject.device)
+    mask = sample_mask(KEYS, subject.device)
     try:
-        output = subject.attend(*inputs, attn_mask=mask).detach()
+        kind = _way_of_masking(subject, mask)
     except SubjectError as error:
         return MaskBehaviour("raised", f"a boolean mask raised {error}")
-    ways = (
-        name
-        for name in MASKS
-        if near(by_formula(inputs, mask, how=replace(RIGHT, mask=name)), output)
-    )
+    columns = sample_mask(KEYS, subject.device, columns=True)
+    if kind == "none" and _way_of_masking(subject, columns) == "right":
+        return ONE_OF_KEYS
     try:
         evidence = pattern_evidence(seen(subject, KEYS, KEYS, mask), mask)
     except SubjectError:  # no gradient, as where an argument is overwritten
         evidence = "no gradient tells which keys are seen"
-    return MaskBehaviour(next(ways, "unknown"), evidence)
+    return MaskBehaviour(kind, evidence)
+
+
+def _way_of_masking(subject: FunctionSubject, mask: Tensor) -> Kind:
+    """Return the way of masking that gives the function's numbers."""
+    inputs = subject.inputs(n=KEYS)
+    output = subject.attend(*inputs, attn_mask=mask).detach()
+    for kind in MASKS:
+        if near(by_formula(inputs, mask, how=replace(RIGHT, mask=kind)), output):
+            return kind
+    return "unknown"
 
 
 def by_formula(

@@ -34,6 +34,11 @@ class MaskBehaviour:
         return MASKS[self.kind]
 
 
+ONE_OF_KEYS = MaskBehaviour(
+    "columns", "a mask that hides a key from all queries works, no other does"
+)
+
+
 class Insight(Protocol):
     """What the checks that functions and modules share need to know."""
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from attn_docs.testing.formula import MASKS, Masking
-from attn_docs.testing.insight import MaskBehaviour
+from attn_docs.testing.insight import ONE_OF_KEYS, MaskBehaviour
 from attn_docs.testing.layers import matches
 from attn_docs.testing.module_subject import ModuleSubject
 from attn_docs.testing.patterns import LENGTH, off_diagonal, pattern_evidence, sample_mask
@@ -54,8 +54,7 @@ def _called(subject: ModuleSubject, x: Tensor, mask: Tensor | None) -> Tensor:
 def _without_effect(subject: ModuleSubject, x: Tensor) -> MaskBehaviour:
     """Return what it means that the output with a mask is the output without."""
     if not subject.masks_keys_alone and _hides_columns(subject, x):
-        evidence = "a mask that hides a key from all queries works, no other does"
-        return MaskBehaviour("columns", evidence)
+        return ONE_OF_KEYS
     return MaskBehaviour("none", "the output with a mask is the output without")
 
 
