@@ -183,6 +183,7 @@ def test_mkdocs_has_its_pages_finished(
         site_dir=given["site"],
         nav=["index.md"],
         plugins=[],
+        hooks=["docs/_tools/hook.py"],
         theme={"name": None, "custom_dir": str(tmp_path / "theme")},
     )
     config.plugins.on_startup(command=command, dirty=False)
