@@ -7,7 +7,7 @@ export NO_MKDOCS_2_WARNING := 1
 # whole files to each of two processes
 TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: serve site offline test audit outputs figures verified bench mutants lint chapter new-bug
+.PHONY: serve site offline test audit outputs figures verified bench timings mutants lint chapter new-bug
 
 serve: .venv/site.done
 	$(BIN)/mkdocs serve
@@ -44,6 +44,10 @@ verified: .venv/test.done
 
 bench: .venv/test.done
 	$(BIN)/python -m docs._tools.bench $(PAGE)
+
+# what a person waits for, beside its budget
+timings: .venv/test.done
+	$(BIN)/python -m docs._tools.timings $(CHECKOUT)
 
 mutants: .venv/test.done
 	rm -rf mutants
