@@ -70,26 +70,20 @@ class Page(pages.Page):
         text = self.markdown or ""
         self.made_of = text, included(text), common["site"], common["api"] if API in text else ""
         convert = partial(self.convert, config, files)
-        results, links, anchors, objects = kept_or_made("html", self, self.made_of, convert)
+        results, links, anchors = kept_or_made("html", self, self.made_of, convert)
         vars(self).update(deepcopy(results))
         self.links_to_anchors = {files.src_uris[path]: of for path, of in links.items()}
         self.anchors: list[dict[str, Any]] = []
         for anchor in anchors:
             config.plugins["autorefs"].register_anchor(self, **anchor)
-        if objects:
-            config.plugins["mkdocstrings"].get_handler("python")
-            config.plugins["mkdocstrings"].handlers.inventory.update(objects)
 
     def convert(self, config: MkDocsConfig, files: Files) -> tuple[Any, ...]:
         """Convert the page; return the results, and what others were told."""
         self.anchors = []
-        inventory = config.plugins["mkdocstrings"].handlers.inventory
-        before = dict(inventory)
         super().render(config, files)
         names = ("content", "toc", "_title_from_render", "present_anchor_ids")
         links = {file.src_uri: of for file, of in (self.links_to_anchors or {}).items()}
-        objects = {name: it for name, it in inventory.items() if before.get(name) is not it}
-        return {name: getattr(self, name) for name in names}, links, self.anchors, objects
+        return {name: getattr(self, name) for name in names}, links, self.anchors
 
 
 class Autorefs(AutorefsPlugin):

@@ -1,6 +1,5 @@
 """What makes a build faster changes nothing in what it makes."""
 
-import re
 import warnings
 
 import pytest
@@ -65,7 +64,8 @@ def entries(html: str) -> list[tuple[str | None, list[str], str]]:
 def test_the_search_index_misses_nothing_of_what_it_does_not_parse(site: Site) -> None:
     saved = 0
     for url, file in site.pages.items():
-        html = re.sub(r"(?s).*(?=<article)|(?<=</article>).*", "", file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        html = text[text.index("<article") : text.index("</article>")]
         lean = without_traces(html)
         assert entries(lean) == entries(html), url
         saved += 1 - lean.count("<") / html.count("<")
