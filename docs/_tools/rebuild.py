@@ -193,7 +193,8 @@ def on_startup(command: str, dirty: bool) -> None:  # noqa: ARG001
 @event_priority(-200)  # once the others have made what they use
 def on_config(config: MkDocsConfig) -> None:
     """Keep a page's entries in the search index, and what it tells of its anchors."""
-    config.plugins["material/search"].search_index.__class__ = Index
+    if "material/search" in config.plugins:
+        config.plugins["material/search"].search_index.__class__ = Index
     if code:
         config.plugins["autorefs"].__class__ = Autorefs
         for file, content in code.items():
