@@ -7,7 +7,7 @@ export NO_MKDOCS_2_WARNING := 1
 # whole files to each of two processes
 TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: serve site offline test audit outputs figures verified bench mutants lint chapter new-bug
+.PHONY: serve site offline test audit outputs figures verified bench timings mutants lint chapter new-bug
 
 serve: .venv/site.done
 	$(BIN)/mkdocs serve
@@ -24,15 +24,17 @@ test audit: export OMP_NUM_THREADS := 1
 test: .venv/test.done
 	$(BIN)/python -m pytest $(TWO) --ignore tests/audit
 
+# with TURNS=1, as in CI, less what looks at every page in every way: `make test` takes turns at that
 audit: .venv/test.done
-	$(BIN)/python -m pytest --numprocesses 2 tests/audit
+	$(BIN)/python -m pytest --numprocesses 2 tests/audit $(if $(TURNS),-m "not complete")
 	$(BIN)/zizmor --offline .github
 
+# of all pages, or of one: make outputs PAGE=foundations/masks
 outputs: .venv/test.done
-	$(BIN)/python -m docs._tools.generate outputs
+	$(BIN)/python -m docs._tools.generate outputs $(PAGE)
 
 figures: .venv/test.done
-	$(BIN)/python -m docs._tools.generate figures
+	$(BIN)/python -m docs._tools.generate figures $(PAGE)
 
 # after every block has run, names the running PyTorch under each; BIN=… for that of another environment
 verified: .venv/test.done
@@ -41,7 +43,11 @@ verified: .venv/test.done
 	sort -u -V -o $(VERIFIED) $(VERIFIED)
 
 bench: .venv/test.done
-	$(BIN)/python -m docs._tools.bench
+	$(BIN)/python -m docs._tools.bench $(PAGE)
+
+# what a person waits for, beside its budget
+timings: .venv/test.done
+	$(BIN)/python -m docs._tools.timings $(CHECKOUT)
 
 mutants: .venv/test.done
 	rm -rf mutants

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -59,16 +59,23 @@ class Site:
         return sorted(url for url, scripts in wanted.items() if script in scripts)
 
 
-def build_site(path: Path, **settings: str) -> Site:
+MKDOCS = ("mkdocs", "build", "--strict", "-d")
+
+
+def build_site(path: Path, engine: Sequence[str] = MKDOCS, **settings: str) -> Site:
     """Build the site as readers build it; a failure shows what the builder said."""
     unset = {"SITE_URL": "", "REPO_URL": "", "SOURCE_DATE_EPOCH": "1750000000"}
     environment = {**os.environ, **unset, "NO_MKDOCS_2_WARNING": "1", **settings}
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(path)]
     done = subprocess.run(  # noqa: S603
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-m", *engine, str(path)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
-        pytest.fail(f"mkdocs build --strict failed:\n{done.stdout}\n{done.stderr}", pytrace=False)
+        pytest.fail(f"{engine[0]} failed:\n{done.stdout}\n{done.stderr}", pytrace=False)
     return Site(path)
 
 

@@ -397,6 +397,23 @@ def resized(tensor: torch.Tensor, axis: int, size: int) -> torch.Tensor:
 
 
 @st.composite
+def broken_masks(draw: st.DrawFn, scores: torch.Size) -> tuple[Any, str, int]:
+    """Draw a mask that breaks a rule, which, and the axis of a wrong size."""
+    axis = draw(st.integers(0, len(scores) - 1))
+    # a mask may have any axis of size 1, so a wrong size is neither that nor right
+    fault = draw(st.sampled_from(["type", "dtype", "device", "few", "many", "size"]))
+    value = {
+        "type": [[True]],
+        "dtype": Z(*scores, dtype=torch.int64),
+        "device": Z(*scores, device="meta"),
+        "few": Z(scores[-1]),
+        "many": Z(1, *scores),
+        "size": resized(Z(*scores), axis, scores[axis] + draw(st.sampled_from([1, 2]))),
+    }[fault]
+    return value, fault, axis
+
+
+@st.composite
 def broken_calls(draw: st.DrawFn) -> tuple[dict[str, Any], str, str]:
     """Draw a call with exactly one rule broken, the argument at fault and what it got."""
     call = draw(valid_calls())
@@ -412,17 +429,7 @@ def broken_calls(draw: st.DrawFn) -> tuple[dict[str, Any], str, str]:
 
     scores = torch.Size([*call["query"].shape[:-1], call["key"].size(-2)])
     if name == "attn_mask":
-        axis = draw(st.integers(0, len(scores) - 1))
-        # a mask may have any axis of size 1, so a wrong size is neither that nor right
-        fault = draw(st.sampled_from(["type", "dtype", "device", "few", "many", "size"]))
-        value = {
-            "type": [[True]],
-            "dtype": Z(*scores, dtype=torch.int64),
-            "device": Z(*scores, device="meta"),
-            "few": Z(scores[-1]),
-            "many": Z(1, *scores),
-            "size": resized(Z(*scores), axis, scores[axis] + draw(st.sampled_from([1, 2]))),
-        }[fault]
+        value, fault, axis = draw(broken_masks(scores))
     else:
         fault = draw(st.sampled_from(["type", "dtype", "device", "few", "many", "size"]))
         value = call[name]

@@ -1,11 +1,12 @@
 """From multi-head attention to shared keys and values, and back."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from torch import Tensor
 
 from attn_docs._checks import check_divides, check_size
+from attn_docs.heads._options import Options
 from attn_docs.heads.grouped_query import GroupedQueryAttention
 from attn_docs.heads.multi_head import MultiHeadAttention
 
@@ -117,7 +118,7 @@ def _check_module(module: MultiHeadAttention) -> None:
         raise TypeError(f"module must be a MultiHeadAttention; got {type(module).__name__}")
 
 
-def _options(module: MultiHeadAttention) -> dict[str, Any]:
+def _options(module: MultiHeadAttention) -> Options:
     return {
         "kv_dim": module.k_proj.in_features,
         "head_dim": module.head_dim,

@@ -1,19 +1,17 @@
 """Grouped-query attention: each group of query heads shares a key head and a value head."""
 
 import math
-from collections.abc import Callable
+from typing import Unpack
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from attn_docs._checks import (
     check_axes,
-    check_divides,
+    check_int,
     check_options,
     check_probability,
     check_query_key,
-    check_size,
     check_value,
 )
 from attn_docs.foundations.masks import causal_mask
@@ -21,8 +19,8 @@ from attn_docs.foundations.scaled_dot_product import (
     masked_softmax,
     scaled_dot_product_attention,
 )
+from attn_docs.heads._options import Options
 from attn_docs.heads.multi_head import MultiHeadAttention
-from attn_docs.position.rotary import RotaryEmbedding
 
 
 def grouped_query_attention_repeat(
@@ -100,25 +98,7 @@ def grouped_query_attention_broadcast(
     $$S_{b,g,r,n,m} = \sum_d Q_{b,g,r,n,d}\, K_{b,g,m,d} \big/ \sqrt{D}$$
 
     The same numbers as `grouped_query_attention_repeat`, without a repeated key or value in
-    memory. The arguments, the result and the errors are the same too.
-
-    Args:
-        query: (batch, h, n, d); float16, bfloat16, float32 or float64.
-        key: (batch, g, m, d), where g divides h. Same dtype.
-        value: (batch, g, m, e). Same dtype.
-        attn_mask: Boolean, True where a query may attend, or additive; (n, m) or
-            (batch, h, n, m), each axis 1 or in full.
-        dropout_p: Probability, from 0 to 1, that a weight is dropped. Always applied.
-        is_causal: If True, query i sees keys 0 to i; with `attn_mask`, both hold.
-        scale: Factor on the scores; 1/√d if None.
-        enable_gqa: If False, g must equal h, as in PyTorch's function.
-
-    Returns:
-        (batch, h, n, e) in the query's dtype; zeros for a query that may attend to nothing.
-
-    Raises:
-        TypeError: If an argument has the wrong type or dtype.
-        ValueError: If shapes do not fit, or `dropout_p` or `scale` is out of range.
+    memory. Arguments and their shapes, the result and the errors are described there.
 
     Example:
         ```python
@@ -167,12 +147,8 @@ class GroupedQueryAttention(MultiHeadAttention):
         embed_dim: Size of the vectors that come in and go out.
         num_heads: Number of query heads h.
         num_kv_heads: Number of key heads and of value heads g; divides `num_heads`.
-        kv_dim: Size of the vectors attended to; `embed_dim` if None.
-        head_dim: Size of a head; `embed_dim / num_heads` if None.
-        bias: Whether the four projections add a bias.
-        dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
-        attend: The attention function, called as PyTorch's, with `enable_gqa=True`.
-        rotary: Turns queries and keys by their positions; none are used if None.
+        **options: What else `MultiHeadAttention` takes by name: `kv_dim`, `head_dim`, `bias`,
+            `dropout`, `attend` and `rotary`.
 
     Attributes:
         q_proj: Linear layer from `embed_dim` to h·head_dim.
@@ -202,34 +178,10 @@ class GroupedQueryAttention(MultiHeadAttention):
     """
 
     def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        num_kv_heads: int,
-        *,
-        kv_dim: int | None = None,
-        head_dim: int | None = None,
-        bias: bool = True,
-        dropout: float = 0.0,
-        attend: Callable[..., Tensor] = F.scaled_dot_product_attention,
-        rotary: RotaryEmbedding | None = None,
+        self, embed_dim: int, num_heads: int, num_kv_heads: int, **options: Unpack[Options]
     ) -> None:
-        super().__init__(
-            embed_dim,
-            num_heads,
-            kv_dim=kv_dim,
-            head_dim=head_dim,
-            bias=bias,
-            dropout=dropout,
-            attend=attend,
-            rotary=rotary,
-        )
-        check_size("num_kv_heads", num_kv_heads)
-        check_divides("num_kv_heads", num_kv_heads, "num_heads", num_heads)
-        self.num_kv_heads = num_kv_heads
-        kv_dim, features = self.k_proj.in_features, num_kv_heads * self.head_dim
-        self.k_proj = nn.Linear(kv_dim, features, bias=bias)
-        self.v_proj = nn.Linear(kv_dim, features, bias=bias)
+        super().__init__(embed_dim, num_heads, num_kv_heads=num_kv_heads, **options)
+        check_int("num_kv_heads", num_kv_heads)  # None is not left to mean num_heads here
 
 
 def _check(

@@ -278,17 +278,12 @@ class MultiHeadLatentAttention(nn.Module):
         if is_causal and (seen or mask is not None):
             allowed = causal_mask(n, m, offset=seen, device=x.device)
             mask, is_causal = and_mask(mask, allowed), False
-        # fused kernels want keys and values of one size: values are wider, and cut once mixed
         if absorb:  # every head attends to the entries: multi-query attention
             query = torch.einsum("bhnd,hdc->bhnc", query, self._up()[0])  # b h n kv_rank
             key = value = entries
             options = {"scale": (self.head_dim + self.rope_dim) ** -0.5, "enable_gqa": True}
         else:  # every head gets keys and values of its own: multi-head attention
-            latent, key_rope = _cut(entries, self.kv_rank)
-            unpacked = split_heads(self.kv_b_proj(latent.squeeze(1)), self.num_heads)
-            key, value = _cut(unpacked, self.head_dim)  # b h m head_dim, b h m value_dim
-            key = torch.cat((key, key_rope.expand(-1, self.num_heads, -1, -1)), dim=-1)
-            value = F.pad(value, (0, max(0, key.size(-1) - self.value_dim)))
+            key, value = self._unpack(entries)
             options = {}
         query = torch.cat((query, query_rope), dim=-1)
         dropout_p = self.dropout if self.training else 0.0
@@ -308,6 +303,15 @@ class MultiHeadLatentAttention(nn.Module):
         else:
             query = self.q_b_proj(self.q_a_norm(self.q_a_proj(x)))
         return query
+
+    def _unpack(self, entries: Tensor) -> tuple[Tensor, Tensor]:
+        """Return each head's keys and values of what is kept."""
+        latent, key_rope = _cut(entries, self.kv_rank)
+        unpacked = split_heads(self.kv_b_proj(latent.squeeze(1)), self.num_heads)
+        key, value = _cut(unpacked, self.head_dim)  # b h m head_dim, b h m value_dim
+        key = torch.cat((key, key_rope.expand(-1, self.num_heads, -1, -1)), dim=-1)
+        # fused kernels want keys and values of one size: values are wider, and cut once mixed
+        return key, F.pad(value, (0, max(0, key.size(-1) - self.value_dim)))
 
     def _up(self) -> tuple[Tensor, Tensor]:
         """Return each head's matrices from the latent vector to keys and to values."""

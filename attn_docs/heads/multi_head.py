@@ -21,8 +21,8 @@ from attn_docs._checks import (
     check_size,
 )
 from attn_docs.foundations.masks import causal_mask
+from attn_docs.heads import _torch
 from attn_docs.heads._masks import and_mask, cache_mask, head_mask
-from attn_docs.heads._torch import check_torch_module, torch_parameters
 from attn_docs.memory.kv_cache import KVCache
 from attn_docs.position.rotary import RotaryEmbedding
 
@@ -109,29 +109,32 @@ class MultiHeadAttention(nn.Module):
     Y = \operatorname{Concat}(\operatorname{head}_1, \dots, \operatorname{head}_h) W^O$$
 
     Each projection keeps the matrices of all heads in one layer: head i's are its rows i·head_dim
-    to (i+1)·head_dim. The scale is 1/√head_dim.
+    to (i+1)·head_dim. The scale is 1/√head_dim. With `num_kv_heads`, query heads share keys and
+    values: see `GroupedQueryAttention`, and for a single key head `MultiQueryAttention`.
 
     Args:
         embed_dim: Size of the vectors that come in and go out.
         num_heads: Number of heads h.
+        num_kv_heads: Number of key heads and of value heads g, a divisor of `num_heads`;
+            `num_heads` if None.
         kv_dim: Size of the vectors attended to; `embed_dim` if None.
         head_dim: Size of a head; `embed_dim / num_heads` if None.
         bias: Whether the four projections add a bias.
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
-        attend: The attention function, called as PyTorch's. Pass
-            `attn_docs.scaled_dot_product_attention` to see the formula at work.
+        attend: The attention function, called as PyTorch's, with `enable_gqa=True` where heads
+            share keys. Pass `attn_docs.scaled_dot_product_attention` to see the formula at work.
         rotary: Turns queries and keys by their positions; none are used if None.
 
     Attributes:
         q_proj: Linear layer from `embed_dim` to h·head_dim.
-        k_proj: Linear layer from `kv_dim` to h·head_dim.
-        v_proj: Linear layer from `kv_dim` to h·head_dim.
+        k_proj: Linear layer from `kv_dim` to g·head_dim.
+        v_proj: Linear layer from `kv_dim` to g·head_dim.
         out_proj: Linear layer from h·head_dim to `embed_dim`.
 
     Raises:
         TypeError: If an argument has the wrong type.
-        ValueError: If a size is below 1, `num_heads` does not divide `embed_dim` and `head_dim`
-            is None, or `dropout` is out of range.
+        ValueError: If a size is below 1, `num_kv_heads` does not divide `num_heads`, `num_heads`
+            does not divide `embed_dim` and `head_dim` is None, or `dropout` is out of range.
 
     Example:
         ```python
@@ -155,6 +158,7 @@ class MultiHeadAttention(nn.Module):
         embed_dim: int,
         num_heads: int,
         *,
+        num_kv_heads: int | None = None,
         kv_dim: int | None = None,
         head_dim: int | None = None,
         bias: bool = True,
@@ -171,14 +175,18 @@ class MultiHeadAttention(nn.Module):
         check_instance("rotary", rotary, RotaryEmbedding)
         if rotary is not None and rotary.head_dim != head_dim:
             raise ValueError(f"rotary must have head_dim {head_dim}; got {rotary.head_dim}")
-        self.num_heads = self.num_kv_heads = num_heads
+        num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        check_size("num_kv_heads", num_kv_heads)
+        check_divides("num_kv_heads", num_kv_heads, "num_heads", num_heads)
+        self.num_heads = num_heads
+        self.num_kv_heads = num_kv_heads
         self.head_dim = head_dim
         self.dropout = dropout
         self.attend = attend
         self.rotary = rotary
         self.q_proj = nn.Linear(embed_dim, num_heads * head_dim, bias=bias)
-        self.k_proj = nn.Linear(kv_dim, num_heads * head_dim, bias=bias)
-        self.v_proj = nn.Linear(kv_dim, num_heads * head_dim, bias=bias)
+        self.k_proj = nn.Linear(kv_dim, num_kv_heads * head_dim, bias=bias)
+        self.v_proj = nn.Linear(kv_dim, num_kv_heads * head_dim, bias=bias)
         self.out_proj = nn.Linear(num_heads * head_dim, embed_dim, bias=bias)
 
     def forward(
@@ -295,19 +303,7 @@ class MultiHeadAttention(nn.Module):
         """
         if cls is not MultiHeadAttention:
             raise TypeError(f"from_torch makes a MultiHeadAttention; got {cls.__name__}")
-        check_torch_module(module)
-        ours = cls(
-            module.embed_dim,
-            module.num_heads,
-            kv_dim=module.kdim,
-            bias=module.in_proj_bias is not None,
-            dropout=module.dropout,
-        )
-        ours.to(module.out_proj.weight).train(module.training)
-        with torch.no_grad():
-            for mine, theirs in zip(ours.parameters(), torch_parameters(module), strict=True):
-                mine.copy_(theirs)
-        return ours
+        return _torch.from_torch(cls, module)
 
     def to_torch(self) -> nn.MultiheadAttention:
         """Return a `torch.nn.MultiheadAttention`, batch first, with this module's weights.
@@ -318,30 +314,4 @@ class MultiHeadAttention(nn.Module):
             ValueError: If heads share keys and values, num_heads·head_dim is not `embed_dim`, or
                 positions are rotary: PyTorch's module has none of these.
         """
-        if self.rotary is not None:
-            raise ValueError("rotary must be None in PyTorch's module; got a RotaryEmbedding")
-        embed_dim, kv_dim = self.q_proj.in_features, self.k_proj.in_features
-        if self.num_kv_heads != self.num_heads:
-            raise ValueError(
-                f"num_kv_heads must be num_heads = {self.num_heads} in PyTorch's module; "
-                f"got {self.num_kv_heads}"
-            )
-        if self.num_heads * self.head_dim != embed_dim:
-            raise ValueError(
-                f"head_dim must be embed_dim / num_heads = {embed_dim} / {self.num_heads} "
-                f"in PyTorch's module; got {self.head_dim}"
-            )
-        module = nn.MultiheadAttention(
-            embed_dim,
-            self.num_heads,
-            dropout=self.dropout,
-            bias=self.out_proj.bias is not None,
-            kdim=kv_dim,
-            vdim=kv_dim,
-            batch_first=True,
-        )
-        module.to(self.out_proj.weight).train(self.training)
-        with torch.no_grad():
-            for mine, theirs in zip(self.parameters(), torch_parameters(module), strict=True):
-                theirs.copy_(mine)
-        return module
+        return _torch.to_torch(self)

@@ -1,12 +1,9 @@
 """Multi-query attention: every query head asks the same keys and values."""
 
-from collections.abc import Callable
+from typing import Unpack
 
-import torch.nn.functional as F
-from torch import Tensor, nn
-
+from attn_docs.heads._options import Options
 from attn_docs.heads.multi_head import MultiHeadAttention
-from attn_docs.position.rotary import RotaryEmbedding
 
 
 class MultiQueryAttention(MultiHeadAttention):
@@ -20,12 +17,8 @@ class MultiQueryAttention(MultiHeadAttention):
     Args:
         embed_dim: Size of the vectors that come in and go out.
         num_heads: Number of query heads h.
-        kv_dim: Size of the vectors attended to; `embed_dim` if None.
-        head_dim: Size of a head; `embed_dim / num_heads` if None.
-        bias: Whether the four projections add a bias.
-        dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
-        attend: The attention function, called as PyTorch's, with `enable_gqa=True`.
-        rotary: Turns queries and keys by their positions; none are used if None.
+        **options: What else `MultiHeadAttention` takes by name: `kv_dim`, `head_dim`, `bias`,
+            `dropout`, `attend` and `rotary`.
 
     Attributes:
         q_proj: Linear layer from `embed_dim` to h·head_dim.
@@ -54,28 +47,5 @@ class MultiQueryAttention(MultiHeadAttention):
         (2019).
     """
 
-    def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        *,
-        kv_dim: int | None = None,
-        head_dim: int | None = None,
-        bias: bool = True,
-        dropout: float = 0.0,
-        attend: Callable[..., Tensor] = F.scaled_dot_product_attention,
-        rotary: RotaryEmbedding | None = None,
-    ) -> None:
-        super().__init__(
-            embed_dim,
-            num_heads,
-            kv_dim=kv_dim,
-            head_dim=head_dim,
-            bias=bias,
-            dropout=dropout,
-            attend=attend,
-            rotary=rotary,
-        )
-        self.num_kv_heads = 1
-        self.k_proj = nn.Linear(self.k_proj.in_features, self.head_dim, bias=bias)
-        self.v_proj = nn.Linear(self.v_proj.in_features, self.head_dim, bias=bias)
+    def __init__(self, embed_dim: int, num_heads: int, **options: Unpack[Options]) -> None:
+        super().__init__(embed_dim, num_heads, num_kv_heads=1, **options)

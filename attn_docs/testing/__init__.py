@@ -1,4 +1,16 @@
-"""Check attention, yours or anybody's: `check_attention` and `check_module`."""
+"""Check attention, yours or anybody's: `check_attention` and `check_module`.
+
+module, function    what a reader calls, each with the table of its checks
+adapter, report     how a module is called, and what is found
+
+*_subject           a copy that is called, in one precision and one mode
+*_insight           what is known of it after looking
+checks              one property each, from an insight to a judgement
+subject, insight    what the checks of both kinds see
+
+structure           the search for the way of computing: sources of the projections that
+                    were recorded from layers, and the formula, right or with one thing wrong
+"""
 
 from attn_docs.testing.adapter import Adapter
 from attn_docs.testing.function import check_attention

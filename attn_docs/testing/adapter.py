@@ -1,5 +1,6 @@
 """How to call a module that was written by somebody else."""
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -147,20 +148,10 @@ class Adapter:
         context: Tensor | None = None,
     ) -> Tensor:
         """Call the module, and return (batch, n, size)."""
-        keywords = dict(self.keywords)
-        if attn_mask is not None and self.attn_mask is not None:
-            keywords[self.attn_mask] = self.translate(attn_mask, x)
-        if is_causal and self.is_causal is not None:
-            keywords[self.is_causal] = True
-        sequences = [x if self.batch_first else x.transpose(0, 1)]
-        if context is not None and not self.batch_first:
-            context = context.transpose(0, 1)
-        if self.arguments == "query, key, value":
-            sequences += [sequences[0] if context is None else context] * 2
-        elif context is not None and self.context is not None:
-            keywords[self.context] = context
-        output = self.output(module(*sequences, **keywords))
-        return output if self.batch_first else output.transpose(0, 1)
+        output: Tensor = bound(
+            self, module, x, attn_mask=attn_mask, is_causal=is_causal, context=context
+        )()
+        return arranged(self, output)
 
     def translate(self, mask: Tensor, x: Tensor) -> Tensor:
         """Return a mask (n, m) or (batch, n, m), True: may attend, as the module wants it."""
@@ -179,8 +170,85 @@ class Adapter:
         return mask if self.mask_axes == 3 else mask[:, None]
 
 
-def adapter_of(module: nn.Module, adapter: Adapter) -> Adapter:
-    """Return the adapter without the default names that `forward` has not."""
+@dataclass(frozen=True)
+class FunctionAdapter(Adapter):
+    """A function that calls the module, as an adapter."""
+
+    function: Callable[..., Tensor] = field(kw_only=True)
+
+    @classmethod
+    def of(cls, function: Callable[..., Tensor]) -> "FunctionAdapter":
+        """Read from the signature what the function can be told."""
+        names = inspect.signature(function).parameters
+        return cls(
+            attn_mask="attn_mask" if "attn_mask" in names else None,
+            is_causal="is_causal" if "is_causal" in names else None,
+            context="context" if "context" in names else None,
+            mask_axes=2,
+            function=function,
+        )
+
+    def needs_context(self, module: nn.Module) -> bool:  # noqa: ARG002  (the function decides)
+        """Whether the function cannot be called on `x` alone."""
+        return self._needs("context")
+
+    def needs_mask(self, module: nn.Module) -> bool:  # noqa: ARG002
+        """Whether the function cannot be called without a mask."""
+        return self._needs("attn_mask")
+
+    def _needs(self, name: str) -> bool:
+        parameter = inspect.signature(self.function).parameters.get(name)
+        return parameter is not None and parameter.default is inspect.Parameter.empty
+
+
+def bound(
+    adapter: Adapter,
+    module: nn.Module,
+    x: Tensor,
+    *,
+    attn_mask: Tensor | None = None,
+    is_causal: bool = False,
+    context: Tensor | None = None,
+) -> Callable[[], Any]:
+    """Return the call of the module, ready to be made: nothing that is left to run is ours."""
+    mask = None if adapter.attn_mask is None else attn_mask
+    is_causal = is_causal and adapter.is_causal is not None
+    if isinstance(adapter, FunctionAdapter):
+        context = None if adapter.context is None else context
+        options = {"attn_mask": mask, "is_causal": is_causal or None, "context": context}
+        given = {name: value for name, value in options.items() if value is not None}
+        return functools.partial(adapter.function, module, x, **given)
+    keywords = dict(adapter.keywords)
+    if mask is not None:
+        keywords[str(adapter.attn_mask)] = adapter.translate(mask, x)
+    if is_causal:
+        keywords[str(adapter.is_causal)] = True
+    sequences = [arranged(adapter, x)]
+    context = None if context is None else arranged(adapter, context)
+    if adapter.arguments == "query, key, value":
+        sequences += [sequences[0] if context is None else context] * 2
+    elif context is not None and adapter.context is not None:
+        keywords[adapter.context] = context
+    return lambda: adapter.output(module(*sequences, **keywords))
+
+
+def arranged(adapter: Adapter, words: Tensor) -> Tensor:
+    """Return (batch, length, size) as the module has it, or the other way round."""
+    return words if adapter.batch_first else words.transpose(0, 1)
+
+
+def adapter_for(module: nn.Module, adapter: Adapter | Callable[..., Tensor] | None) -> Adapter:
+    """Return how to call the module: as it was said, or guessed from its arguments."""
+    if adapter is None:
+        return _guessed(module)
+    if isinstance(adapter, Adapter):
+        return _without_missing(adapter, module)
+    check_callable("adapter", adapter)
+    return FunctionAdapter.of(adapter)
+
+
+def _without_missing(adapter: Adapter, module: nn.Module) -> Adapter:
+    """Return the adapter without the default names that `forward` does not have."""
     parameters = inspect.signature(module.forward).parameters
     any_name = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     missing: dict[str, Any] = {}
@@ -197,39 +265,7 @@ def adapter_of(module: nn.Module, adapter: Adapter) -> Adapter:
     return replace(adapter, **missing)
 
 
-class FunctionAdapter(Adapter):
-    """A function that calls the module, as an adapter."""
-
-    def __init__(self, function: Callable[..., Tensor]) -> None:
-        names = set(inspect.signature(function).parameters)
-        super().__init__(
-            attn_mask="attn_mask" if "attn_mask" in names else None,
-            is_causal="is_causal" if "is_causal" in names else None,
-            context="context" if "context" in names else None,
-            mask_axes=2,
-        )
-        object.__setattr__(self, "function", function)
-
-    def needs_context(self, module: nn.Module) -> bool:  # noqa: ARG002  (the function decides)
-        """Whether the function cannot be called on `x` alone."""
-        return self._needs("context")
-
-    def needs_mask(self, module: nn.Module) -> bool:  # noqa: ARG002
-        """Whether the function cannot be called without a mask."""
-        return self._needs("attn_mask")
-
-    def _needs(self, name: str) -> bool:
-        parameter = inspect.signature(self.function).parameters.get(name)  # type: ignore[attr-defined]
-        return parameter is not None and parameter.default is inspect.Parameter.empty
-
-    def __call__(self, module: nn.Module, x: Tensor, **options: Any) -> Tensor:
-        """Call the function with the options it has."""
-        known = {name: options[name] for name in options if getattr(self, name) is not None}
-        function: Callable[..., Tensor] = self.function  # type: ignore[attr-defined]
-        return function(module, x, **known)
-
-
-def adapter_for(module: nn.Module) -> Adapter:
+def _guessed(module: nn.Module) -> Adapter:
     """Guess from the names of the arguments of `forward`."""
     if isinstance(module, nn.MultiheadAttention):
         return Adapter(

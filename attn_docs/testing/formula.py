@@ -3,14 +3,15 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
 from attn_docs.position.rotary import apply_rotary
 
-# The wrong divisors seen in the wild, by the name a finding gives them.
-DIVISORS = (
+# The right divisor, then the wrong ones seen in the wild, by the name a finding gives them.
+Divisor = Literal[
     "√head_dim",
     "√embed_dim",
     "1",
@@ -24,9 +25,29 @@ DIVISORS = (
     "embed_dim",
     "√(head_dim/2)",
     "√(2·head_dim)",
-)
+]
+Split = Literal["heads", "view", "across", "kv view", "minor"]
+Merge = Literal["heads", "view", "mean", "sum"]
+Axis = Literal["keys", "queries", "heads", "swapped"]
+Groups = Literal["interleaved", "tiled", "keys tiled", "values tiled"]
+Pairs = Literal["halves", "neighbours"]  # which numbers of a head rotary positions turn together
+Masking = Literal[
+    "right",
+    "none",
+    "inverted",
+    "transposed",
+    "inverted and transposed",
+    "zero",
+    "added",
+    "after",
+    "before",
+    "values",
+    "columns",
+    "no diagonal",
+    "one ahead",
+]
 
-MASKS = {
+MASKS: dict[Masking, str] = {
     "right": "keys that are not allowed are removed before the softmax",
     "none": "the mask is not applied",
     "inverted": "the mask's polarity is inverted: True removes what it should keep",
@@ -42,14 +63,14 @@ MASKS = {
     "one ahead": "the mask is off by one: a position sees the next one",
 }
 
-TILED = {
-    which: f"{what} heads are repeated as a whole (repeat: K1 K2 K1 K2), "
+_TILED = (
+    "heads are repeated as a whole (repeat: K1 K2 K1 K2), "
     "expected each in a row (repeat_interleave: K1 K1 K2 K2)"
-    for which, what in (
-        ("tiled", "key and value"),
-        ("keys tiled", "only the key"),
-        ("values tiled", "only the value"),
-    )
+)
+TILED: dict[Groups, str] = {
+    "tiled": f"key and value {_TILED}",
+    "keys tiled": f"only the key {_TILED}",
+    "values tiled": f"only the value {_TILED}",
 }
 
 
@@ -59,79 +80,81 @@ class Hypothesis:
 
     num_heads: int
     num_kv_heads: int
-    split: str = "heads"
-    merge: str = "heads"
-    divisor: str = "√head_dim"
-    axis: str = "keys"
-    groups: str = "interleaved"
-    mask: str = "right"
-    rotary: str = ""  # which numbers of a head are turned together: "neighbours" or "halves"
+    split: Split = "heads"
+    merge: Merge = "heads"
+    divisor: Divisor | float = "√head_dim"
+    axis: Axis = "keys"
+    groups: Groups = "interleaved"
+    mask: Masking = "right"
+    rotary: Pairs | None = None
     theta: float = 0.0
     turns_values: bool = False
 
-    def one_thing_wrong(self) -> Iterator["Hypothesis"]:
-        """Yield every hypothesis that differs from this one in one thing."""
-        for divisor in DIVISORS[1:]:
-            yield replace(self, divisor=divisor)
-        for axis in ("queries", "heads"):
-            yield replace(self, axis=axis)
-        if self.num_kv_heads not in (1, self.num_heads):
-            for groups in ("tiled", "keys tiled", "values tiled"):
-                yield replace(self, groups=groups)
-        if self.num_heads > 1:
-            for split in ("view", "across", "kv view"):
-                yield replace(self, split=split)
-            for merge in ("view", "mean", "sum"):
-                yield replace(self, merge=merge)
-            yield replace(self, split="view", merge="view")
-        for mask in MASKS:
-            if mask != "right":
-                yield replace(self, mask=mask)
+
+def one_thing_wrong(right: Hypothesis) -> Iterator[Hypothesis]:
+    """Yield every hypothesis that differs from a right one in one thing."""
+    for divisor in get_args(Divisor)[1:]:
+        yield replace(right, divisor=divisor)
+    yield replace(right, axis="queries")
+    yield replace(right, axis="heads")
+    if right.num_kv_heads not in (1, right.num_heads):
+        for groups in TILED:
+            yield replace(right, groups=groups)
+    if right.num_heads > 1:
+        yield replace(right, split="view")
+        yield replace(right, split="across")
+        yield replace(right, split="kv view")
+        yield replace(right, merge="view")
+        yield replace(right, merge="mean")
+        yield replace(right, merge="sum")
+        yield replace(right, split="view", merge="view")
+    for mask in MASKS:
+        if mask != "right":
+            yield replace(right, mask=mask)
 
 
-def divisor_value(
-    name: str, hypothesis: Hypothesis, head_dim: int, input_dim: int, length: int
-) -> float:
-    """Return the number that the name of a divisor stands for."""
-    embed_dim = head_dim * hypothesis.num_heads
-    values: dict[str, float] = {
+def divisor_value(how: Hypothesis, head_dim: int, input_dim: int, length: int) -> float:
+    """Return the number that the scores are divided by."""
+    if isinstance(how.divisor, float):
+        return how.divisor
+    embed_dim = head_dim * how.num_heads
+    values: dict[Divisor, float] = {
         "√head_dim": math.sqrt(head_dim),
         "√embed_dim": math.sqrt(embed_dim),
         "1": 1.0,
         "head_dim": float(head_dim),
         "head_dim^¼": head_dim**0.25,
         "1/√head_dim": 1 / math.sqrt(head_dim),
-        "√num_heads": math.sqrt(hypothesis.num_heads),
-        "√num_kv_heads": math.sqrt(hypothesis.num_kv_heads),
+        "√num_heads": math.sqrt(how.num_heads),
+        "√num_kv_heads": math.sqrt(how.num_kv_heads),
         "√length": math.sqrt(length),
         "√input_dim": math.sqrt(input_dim),
         "embed_dim": float(embed_dim),
         "√(head_dim/2)": math.sqrt(head_dim / 2),
         "√(2·head_dim)": math.sqrt(2 * head_dim),
     }
-    return values[name] if name in values else float(name)
+    return values[how.divisor]
 
 
-def turned(x: Tensor, how: Hypothesis) -> Tensor:
-    """Turn queries or keys (heads, length, head_dim) by their positions, if `how` says so."""
-    if not how.rotary:
+def turned(x: Tensor, pairs: Pairs | None, theta: float) -> Tensor:
+    """Turn queries or keys (heads, length, head_dim) by their positions; not if `pairs` is None."""
+    if pairs is None:
         return x
     positions = torch.arange(x.size(1), device=x.device)
-    interleaved = how.rotary == "neighbours"
-    return apply_rotary(x[None], positions, theta=how.theta, interleaved=interleaved)[0]
+    return apply_rotary(x[None], positions, theta=theta, interleaved=pairs == "neighbours")[0]
 
 
 def repeat_heads(
-    key: Tensor, value: Tensor, group: int, groups: str, dim: int
+    key: Tensor, value: Tensor, group: int, groups: Groups, dim: int
 ) -> tuple[Tensor, Tensor]:
     """Give each query head a key and a value head, in the order that `groups` names."""
 
-    def repeated(tensor: Tensor, tiled: tuple[str, str]) -> Tensor:
-        if groups not in tiled:
-            return tensor.repeat_interleave(group, dim)
-        return torch.cat([tensor] * group, dim)
+    def repeated(tensor: Tensor, alone: Groups) -> Tensor:
+        if groups in ("tiled", alone):
+            return torch.cat([tensor] * group, dim)
+        return tensor.repeat_interleave(group, dim)
 
-    return repeated(key, ("tiled", "keys tiled")), repeated(value, ("tiled", "values tiled"))
+    return repeated(key, "keys tiled"), repeated(value, "values tiled")
 
 
 def attention(
@@ -143,16 +166,7 @@ def attention(
     the weights are zero.
     """
     scores = query @ key.mT if how.axis != "swapped" else key @ query.mT
-    if mask is not None and how.mask == "before":
-        scores = scores * mask
-    scores = scores / divisor
-    kept = None if mask is None else _kept(mask, how.mask)
-    if mask is not None and how.mask == "zero":
-        scores = scores * mask
-    if mask is not None and how.mask == "added":
-        scores = scores + mask
-    if kept is not None:
-        scores = scores.masked_fill(~kept, -math.inf)
+    scores = _masked(scores, mask, divisor, how.mask)
     dim = {"queries": -2, "heads": -3}.get(how.axis, -1)
     weights = torch.softmax(scores, dim).nan_to_num(0.0)
     if mask is not None and how.mask == "after":
@@ -163,15 +177,40 @@ def attention(
     return output, weights
 
 
-def _kept(mask: Tensor, how: str) -> Tensor | None:
-    ones = torch.ones_like(mask)
-    kept = {
-        "right": mask,
-        "inverted": ~mask,
-        "columns": mask.any(-2, keepdim=True).expand_as(mask),
-        "no diagonal": mask & ~torch.eye(*mask.shape, dtype=torch.bool, device=mask.device),
-        "one ahead": mask | (ones.triu(1) & ones.tril(1)),
-    }
-    if mask.size(0) == mask.size(1):
-        kept |= {"transposed": mask.mT, "inverted and transposed": ~mask.mT}
-    return kept.get(how)
+def _masked(scores: Tensor, mask: Tensor | None, divisor: float, how: Masking) -> Tensor:
+    """Scale and mask scores before the softmax."""
+    if mask is not None and how == "before":
+        return scores * mask / divisor
+    scores = scores / divisor
+    if mask is None:
+        return scores
+    if how == "zero":
+        return scores * mask
+    if how == "added":
+        return scores + mask
+    kept = _kept(mask, how)
+    return scores if kept is None else scores.masked_fill(~kept, -math.inf)
+
+
+def _kept(mask: Tensor, how: Masking) -> Tensor | None:
+    """Return the keys that are kept; None if none is removed before the softmax."""
+    if how in ("transposed", "inverted and transposed") and mask.size(0) != mask.size(1):
+        return None
+    match how:
+        case "right":
+            return mask
+        case "inverted":
+            return ~mask
+        case "transposed":
+            return mask.mT
+        case "inverted and transposed":
+            return ~mask.mT
+        case "columns":
+            return mask.any(-2, keepdim=True).expand_as(mask)
+        case "no diagonal":
+            return mask & ~torch.eye(*mask.shape, dtype=torch.bool, device=mask.device)
+        case "one ahead":
+            ones = torch.ones_like(mask)
+            return mask | (ones.triu(1) & ones.tril(1))
+        case _:
+            return None

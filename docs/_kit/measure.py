@@ -1,16 +1,13 @@
-"""Time and peak memory of a function, and where and when they were measured."""
+"""Time and peak memory of a call, and the kernel that ran."""
 
 import multiprocessing
-import platform
 import re
 import resource
 import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from multiprocessing.connection import Connection
-from pathlib import Path
 
 import torch
 from torch.profiler import ProfilerActivity, profile
@@ -35,7 +32,8 @@ def kernel_of(call: Callable[[], object]) -> str:
     """Return the operator that does a call's work: PyTorch's attention kernel if it ran one."""
     call()
     with profile(activities=[ProfilerActivity.CPU]) as profiler:
-        call()
+        for _ in range(5):  # of one call a busy machine would decide
+            call()
     spent = {event.key: event.self_cpu_time_total for event in profiler.key_averages()}
     attention = [name for name in spent if re.match(r"aten::_scaled_dot_product_\w+", name)]
     return min(attention) if attention else max(spent, key=lambda name: spent[name])
@@ -87,22 +85,3 @@ def _peak(function: Callable[[], object], sender: Connection) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     function()
     sender.send((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
-
-
-def circumstances(language: str, threads: int = THREADS) -> str:
-    """Return date, versions and machine, for the caption of a measurement."""
-    date = datetime.now(UTC).date().isoformat()
-    parts = [f"PyTorch {torch.__version__}", f"Python {platform.python_version()}", _processor()]
-    return {
-        "en": f"Measured on {date}: {', '.join(parts)}, {threads} thread{'s' * (threads > 1)}.",
-        "zh": f"测量于 {date}：{'，'.join(parts)}，{threads} 个线程。",
-    }[language]
-
-
-def _processor() -> str:
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()

@@ -55,6 +55,11 @@ class Measurement:
         caption: str = texts(__file__, "measured", language)["caption"]
         return caption.format(**told, s="s" if self.threads > 1 else "")
 
+    def caption(self, text: str, language: str) -> str:
+        """Return the line below a table of this measurement: what was measured, where and when."""
+        space = " " if language == "en" else ""
+        return f"{text}{space}{self.circumstances(language)}\n{{ .measured }}"
+
 
 def measurement(values: list[dict[str, Any]], *, threads: int) -> Measurement:
     """Return values that were just measured, with the circumstances of now."""

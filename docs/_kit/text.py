@@ -4,9 +4,9 @@ Each label stands there once, with its translation below it:
 
     [flow.title]
     en = "Latent attention from the input to the output"
-    zh = "潜在注意力从输入到输出"
+    zh = "…"
 
-Short ones may take one line: `turn = { en = "turn", zh = "旋转" }`. A label is a string or a list
+Short ones may take one line: `turn = { en = "turn", zh = "…" }`. A label is a string or a list
 of strings; groups of labels nest.
 """
 

@@ -1,5 +1,6 @@
 """Markdown extension: a block that includes a file gets the file's name as its title.
 
+A block that several pages show, such as a page and its translation, is highlighted once.
 A block that shows a mechanism's module is followed by a link to its API entry. Output lines,
 `#> …`, are marked to be styled apart from comments. Long docstrings can be folded; what is copied
 holds them. Each block says with which versions it ran, and by which command. SVG figures are let
@@ -8,18 +9,20 @@ addresses of this build.
 """
 
 import re
+from functools import partial
 from itertools import chain, repeat
 
 from markdown import Extension, Markdown
 from markdown.postprocessors import Postprocessor
 from markdown.preprocessors import Preprocessor
 from pygments.token import STANDARD_TYPES, Name, Operator, Punctuation, Whitespace
+from pymdownx.superfences import SuperFencesBlockPreprocessor
 
 from docs._tools.page import DOCS, page_name, place_of
 from docs._tools.symbols import link
 
 OPENING = re.compile(r'^(?P<indent> *)```python( hl_lines="[^"]+")?$')
-INCLUDE = re.compile(r'^ *--8<-- "(?P<path>[^":]+\.py)(:\w+)?"$')
+INCLUDE = re.compile(r'^ *--8<-- "(?P<path>[^":]+\.py)(?P<section>:\w+)?"$')
 MODULE = re.compile(r"^attn_docs/(?!examples/|exhibits/)\w+/\w+\.py$")
 
 # the first line of a highlighted docstring, four lines or more, and the line that closes it
@@ -42,6 +45,16 @@ FOLD_LABELS = ("Show or hide the rest of the docstring", "展开或收起文档�
 # plain words, most of a block, are no elements of their own: half as many for a browser to lay out
 STANDARD_TYPES.update(dict.fromkeys((Name, Operator, Punctuation, Whitespace), ""))
 
+_highlighted: dict[str, str] = {}
+
+
+def _highlight(fences: SuperFencesBlockPreprocessor, **block: object) -> str:
+    """Highlight a block as SuperFences does, unless this process has highlighted it already."""
+    key = repr({**block, "md": fences.highlight_ext.getConfigs()})  # settings, not the converter
+    if key not in _highlighted:
+        _highlighted[key] = fences.highlight(**block)
+    return _highlighted[key]
+
 
 class _Titles(Preprocessor):
     def run(self, lines: list[str]) -> list[str]:
@@ -51,7 +64,7 @@ class _Titles(Preprocessor):
             opening, include = OPENING.match(line), INCLUDE.match(following)
             if opening and include:
                 path = include["path"]
-                result.append(f'{line} title="{path}"')
+                result.append(f'{line} title="{path}{include["section"] or ""}"')
                 if MODULE.match(path):
                     name = path.removesuffix(".py").replace("/", ".")
                     link = f"{opening['indent']}[API: `{name}`][{name}]{{ .api-link }}"
@@ -106,5 +119,10 @@ class CodeBlockExtension(Extension):
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         md.preprocessors.register(_Titles(md), "code_block_titles", 33)
+        fences = md.preprocessors["fenced_code_block"]
+        any_language = fences.extension.superfences[0]
+        fences.extension.extend_super_fences(
+            "*", partial(_highlight, fences), any_language["validator"], any_language["reset"]
+        )
         md.postprocessors.register(_Looks(md), "code_block_looks", 5)
         md.block_level_elements.append("svg")

@@ -1,6 +1,7 @@
-"""Rewrite what is generated: `figures` or `outputs`.
+"""Rewrite what is generated: `figures` or `outputs`, of all pages or of the one that is named.
 
-The outputs are exhibits of bugs, `#>` lines, tables, numbers and addresses.
+The outputs are `#>` lines, tables and numbers, and of the whole site exhibits of bugs, counts and
+addresses too.
 
 The modules in a page's folder say what the page needs: `FIGURES` and `TABLES` map a name to a
 function of the language ("en" or "zh"), `numbers()` returns the numbers that its sentences use, as
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from docs._tools import blocks, bugs
 from docs._tools.built import addresses, count
-from docs._tools.page import DOCS, modules
+from docs._tools.page import DOCS, folders, modules
 
 ENDINGS = {"FIGURES": ".svg", "TABLES": ".md"}
 ADDRESSES = blocks.ROOT / "tests" / "site" / "addresses.txt"
@@ -30,29 +31,33 @@ def stored(kind: str) -> set[Path]:
     return set(DOCS.glob(f"**/made/*{ENDINGS[kind]}"))
 
 
-def generated(kind: str) -> dict[Path, str]:
+def generated(kind: str, page: str = "") -> dict[Path, str]:
     """Return what every function in FIGURES or TABLES makes now, by the file it belongs in."""
     return {
-        DOCS / folder / "made" / f"{name}{suffix}{ENDINGS[kind]}": make(language).rstrip("\n")
-        + "\n"
+        DOCS / folder / "made" / f"{name}{suffix}{ENDINGS[kind]}": make(language).rstrip() + "\n"
         for folder, module in modules()
+        if page in ("", folder)
         for name, make in getattr(module, kind, {}).items()
         for language, suffix in LANGUAGES.items()
     }
 
 
-def numbers() -> dict[Path, dict[str, str]]:
+def numbers(page: str = "") -> dict[Path, dict[str, str]]:
     """Return every number that sentences may name, as its code computes it now, by its file."""
     found: dict[Path, dict[str, str]] = {}
     for folder, module in modules():
-        if hasattr(module, "numbers"):
+        if page in ("", folder) and hasattr(module, "numbers"):
             found.setdefault(DOCS / folder / "made" / "numbers.json", {}).update(module.numbers())
     return found
 
 
-def rewrite_outputs() -> None:
-    """Rewrite the `#>` lines of every example and docstring."""
+def rewrite_outputs(page: str = "") -> None:
+    """Rewrite the `#>` lines of every example and docstring, or of those of a page."""
+    package = page.replace("-", "_")
     for path in sorted((blocks.ROOT / "attn_docs").rglob("*.py")):
+        place = path.relative_to(blocks.ROOT / "attn_docs").with_suffix("").as_posix()
+        if not re.match(rf"(examples/)?{package}(/|$)" if page else "", place):
+            continue
         source = path.read_text(encoding="utf-8")
 
         def renewed(match: re.Match[str], path: Path = path) -> str:
@@ -77,47 +82,62 @@ def run(source: str, path: Path) -> str:
         sys.exit(f"{path.relative_to(blocks.ROOT)}: {error}")
 
 
-def write(kind: str) -> None:
+def write(kind: str, page: str = "") -> None:
     """Write the figures or tables and delete what no code makes any more."""
-    files = generated(kind)
+    files = generated(kind, page)
     for old in stored(kind) - set(files):
-        old.unlink()
+        if not page or old.is_relative_to(DOCS / page):
+            old.unlink()
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
 
-def write_numbers(site: Path | None) -> None:
-    """Write the numbers that the build reads; the home page shows the counts of a built site."""
-    files = numbers()
-    home = files.setdefault(DOCS / "made" / "numbers.json", {})
-    home.update(count(site))
+def write_numbers(files: dict[Path, dict[str, str]]) -> None:
+    """Write the numbers that the build reads."""
     for path, named in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(named, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def main() -> None:
+def write_counts(site: Path | None) -> None:
+    """Write the counts of a built site, which the home page shows, among its numbers."""
+    home = DOCS / "made" / "numbers.json"
+    stored = json.loads(home.read_text(encoding="utf-8"))
+    write_numbers({home: {**stored, **count(site)}})
+
+
+def write_all_outputs() -> None:
+    """Rewrite the outputs of all pages, and what is counted and listed of the built site."""
+    bugs.write_exhibits()
+    rewrite_outputs()
+    write("TABLES")
+    write_numbers(numbers())
+    write_counts(None)  # a site needs numbers to be built
+    with tempfile.TemporaryDirectory() as site:
+        command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", site]
+        subprocess.run(command, check=True, cwd=blocks.ROOT)  # noqa: S603
+        write_counts(Path(site))
+        # only a person takes an address off the list
+        listed = {*ADDRESSES.read_text(encoding="utf-8").split(), *addresses(Path(site))}
+        ADDRESSES.write_text("\n".join(sorted(listed)) + "\n", encoding="utf-8")
+
+
+def main(what: str, page: str) -> None:
     """Rewrite what the command line names."""
     if os.environ.get("CI"):
         sys.exit("generated files are written by a person, who reads the change: not under CI")
-    if sys.argv[1:] == ["figures"]:
-        write("FIGURES")
-    elif sys.argv[1:] == ["outputs"]:
-        bugs.write_exhibits()
-        rewrite_outputs()
-        write("TABLES")
-        write_numbers(None)  # a site needs numbers to be built
-        with tempfile.TemporaryDirectory() as site:
-            command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", site]
-            subprocess.run(command, check=True, cwd=blocks.ROOT)  # noqa: S603
-            write_numbers(Path(site))
-            # only a person takes an address off the list
-            listed = {*ADDRESSES.read_text(encoding="utf-8").split(), *addresses(Path(site))}
-            ADDRESSES.write_text("\n".join(sorted(listed)) + "\n", encoding="utf-8")
+    if what not in ("figures", "outputs") or page not in ("", *folders()):
+        sys.exit("usage: python -m docs._tools.generate outputs|figures [<part>/<page>]")
+    if what == "figures":
+        write("FIGURES", page)
+    elif page:
+        rewrite_outputs(page)
+        write("TABLES", page)
+        write_numbers(numbers(page))
     else:
-        sys.exit("usage: python -m docs._tools.generate outputs|figures")
+        write_all_outputs()
 
 
 if __name__ == "__main__":
-    main()
+    main(*(sys.argv[1:] + [""] * 3)[:2])

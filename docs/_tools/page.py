@@ -18,7 +18,6 @@ DOCS = Path(__file__).parents[1]
 CONFIG = DOCS.parent / "mkdocs.yml"
 PAGE = re.compile(r"(?:(?P<folder>[a-z0-9-]+(?:/[a-z0-9-]+)*)/)?index(?P<chinese>\.zh)?\.md")
 ENTRY = re.compile(r"(?P<folder>reference/api(?:/[a-z0-9-]+)+)\.md")
-NOT_PAGES = {"made", "measured"}  # Markdown that pages include
 # the modules of a page's folder that draw, compute and measure what the page shows
 MODULES = ("figures", "tables", "benchmark")
 
@@ -67,7 +66,7 @@ def sources() -> list[str]:
     return sorted(
         file.as_posix()
         for file in files
-        if not file.parts[0].startswith("_") and file.parent.name not in NOT_PAGES
+        if not file.parts[0].startswith("_") and file.parent.name != "made"
     )
 
 
@@ -105,6 +104,10 @@ def page_name(md: Markdown) -> str:
     """Return the path below docs/ of the page that is converted, under MkDocs and Zensical."""
     if "relpath" in md.treeprocessors:  # MkDocs
         return str(md.treeprocessors["relpath"].file.src_uri)
-    if "rendering_context" in md.preprocessors:  # Zensical
-        return str(md.preprocessors["rendering_context"].page.path)
+    if (
+        "rendering_context" in md.preprocessors
+    ):  # Zensical, whose pages docs/_tools/zensical.py places
+        path = str(md.preprocessors["rendering_context"].page.path)
+        chinese = path.removeprefix("zh/").removesuffix(".md") + ".zh.md"
+        return chinese if path.startswith("zh/") else path
     return "a docstring in the API reference"

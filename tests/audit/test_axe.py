@@ -6,6 +6,7 @@ from tests.conftest import Site
 from tests.site.look import LOOKS, look_thoroughly
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 def test_every_page(site: Site, visit, width, scheme):
     found = {}

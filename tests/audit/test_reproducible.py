@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.conftest import ROOT, Site, build_site
+from tests.site.test_html import broken_links
 from tests.site.test_takeaway import links, notebooks
 
 HOME = "https://example.org/some/sub/path/"
@@ -55,6 +56,10 @@ def test_links_to_the_repository(site: Site, builds):
         links = builds[1].tree(url).findall(f".//a[@href='{SETTINGS['REPO_URL']}']")
         # a link that is a component of Material's would be answered from the repository's host
         assert [link.get("data-md-component") for link in links] == [None, None]
+
+
+def test_links_below_a_sub_path(builds):
+    assert not broken_links(builds[1])
 
 
 def test_head_names_whole_addresses(builds):

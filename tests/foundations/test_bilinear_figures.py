@@ -65,20 +65,24 @@ def axis(root: ET.Element, labels: set[str], coordinate: str, other: tuple[float
     return lambda place: math.exp(math.log(low) + slope * (place - first))
 
 
+def panels(root: ET.Element) -> list[tuple[float, float, float]]:
+    """Return left, top and bottom of each panel, from the top: the extent of its upright lines."""
+    lines = [re.findall(r"-?[\d.]+", path.attrib["d"]) for path in root.findall("path")]
+    ends = [tuple(map(float, line)) for line in lines if len(line) == 4]
+    upright = [(x, min(y, end), max(y, end)) for x, y, across, end in ends if x == across]
+    edges = sorted({(top, bottom) for _, top, bottom in upright})
+    return [(min(x for x, *at in upright if tuple(at) == edge), *edge) for edge in edges]
+
+
 @languages
 def test_chart_plots_the_measurements_against_its_ticks(language):
     root = parse(figures.FIGURES["variance"](language))
-    for index, start in enumerate(figures.STARTS):
-        top, bottom = 26 + 166 * index, 138 + 166 * index
+    for start, (left, top, bottom) in zip(figures.STARTS, panels(root), strict=True):
         to_x = axis(root, {str(d) for d in figures.SIZES}, "x", (bottom, bottom + 18))
         levels = [t for t in root.iter("text") if t.get("text-anchor") == "end"]
         inside = ET.Element("svg")
-        inside.extend(
-            t
-            for t in levels
-            if float(t.attrib["x"]) < 34 and top < float(t.attrib["y"]) < bottom + 5
-        )
-        to_y = axis(inside, {"0.01", "0.1", "1", "10", "100"}, "y", (0, 34))
+        inside.extend(t for t in levels if top < float(t.attrib["y"]) < bottom + 5)
+        to_y = axis(inside, {"0.01", "0.1", "1", "10", "100"}, "y", (0, left))
         for divisor in figures.DIVISORS:
             (group,) = (g for g in root.iter("g") if g.get("data-part") == f"{start}-{divisor}")
             values = [float(v) for v in re.findall(r"-?[\d.]+", group.find("path").attrib["d"])]

@@ -14,6 +14,8 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_docs import AdditiveAttention, encode_step_by_step
+from docs._kit.measured import load as load_measured
+from docs._kit.measured import measurement
 from docs._tools.blocks import ROOT
 from docs._tools.page import page_module
 
@@ -207,14 +209,34 @@ def test_tables_say_what_table_1_of_the_paper_says() -> None:
 
 
 def test_the_measured_table_has_a_row_a_length_in_both_languages() -> None:
-    fast, slow = bench.Measurement(0.001, 0.002), bench.Measurement(0.25, 1.0)
-    measured = {16: {"gru": slow, "attention": fast}, 4096: {"gru": fast, "attention": slow}}
+    fast, slow = {"forward": 0.001, "both": 0.002}, {"forward": 0.25, "both": 1.0}
+    values = [
+        value
+        for words, gru, attention in ((4096, fast, slow), (16, slow, fast))
+        for passes in ("forward", "both")
+        for value in bench.values(words, passes, [gru[passes], attention[passes]], ["one", "other"])
+    ]
+    measured = measurement(values, threads=1)
     for language in ("en", "zh"):
-        rows = bench.over_length_table(measured, language).splitlines()[2:4]
-        assert rows == [
+        rows = tables.over_length_table(measured, language).splitlines()
+        assert rows[2:4] == [
             "| 16 | 250 | 1 | 2.5e+02× | 5e+02× |",
             "| 4,096 | 1 | 250 | 0.004× | 0.002× |",
         ]
+        assert measured.circumstances(language) in rows[-2]
+
+
+def test_the_stored_times_and_ratios_agree_and_are_as_the_page_says() -> None:
+    stored = load_measured(tables.__file__)["over_length"]
+    ratios = []
+    for words in bench.LENGTHS:
+        gru, attention = (
+            stored("time", words=words, layer=layer, unit="ms") for layer in ("gru", "attention")
+        )
+        ratios.append(stored("time", words=words, passes="forward", unit="ratio"))
+        assert ratios[-1] == pytest.approx(gru / attention, rel=0.05)
+    # on short texts self-attention is ahead, on the longest it is the slower one
+    assert ratios[0] > 1 > ratios[-1]
 
 
 def load(name: str, *, mended: bool) -> types.ModuleType:

@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import math
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +20,10 @@ from attn_docs import (
     masked_softmax,
     scaled_dot_product_attention,
 )
+from docs._kit.measured import load, measurement
+from docs._tools.page import page_module
+
+tables = page_module("foundations/scaled-dot-product", "tables")
 
 INF = math.inf
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -682,3 +687,41 @@ def test_the_formula_is_the_output() -> None:
     attention = softmax(Q @ K.T / np.sqrt(d) + M) @ V
     found = scaled_dot_product_attention(*(torch.from_numpy(x) for x in (Q, K, V, M)))
     np.testing.assert_allclose(found.numpy(), attention, rtol=0, atol=1e-12)
+
+
+# The measured table
+
+WAYS = {
+    "en": [
+        "additive, one hidden layer",
+        "scaled dot product, our explicit formula",
+        "scaled dot product, PyTorch's function",
+    ],
+    "zh": ["加性打分（一个隐藏层）", "缩放点积（本站的显式公式）", "缩放点积（PyTorch 的函数）"],
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_measured_table_has_time_and_memory_of_each_way(language):
+    setting = {"batch": 3, "length": 70, "size": 9, "kernel": "one"}
+    values = [
+        setting | {"way": way, "quantity": quantity, "value": value, "unit": unit}
+        for way, time, memory in (("pytorch", 0.5, 7), ("dot", 1, 20.4), ("additive", 31.4, 1000))
+        for quantity, value, unit in (("peak memory", memory, "MiB"), ("time", time, "ratio"))
+    ]
+    measured = measurement(values, threads=2)
+    rows = tables.additive_table(measured, language).splitlines()
+    shown = (("31×", "1,000 MiB"), ("1×", "20 MiB"), ("0.5×", "7 MiB"))
+    assert rows[2:5] == [
+        f"| {name} | {time} | {memory} |"
+        for name, (time, memory) in zip(WAYS[language], shown, strict=True)
+    ]
+    assert re.findall(r"\d+", rows[-2])[:4] == ["3", "70", "9", "32"]  # the last is float32's
+    assert measured.circumstances(language) in rows[-2]
+
+
+def test_additive_scores_cost_more_time_and_memory():
+    stored = load(tables.__file__)["additive"]
+    assert stored("time", way="dot") == 1
+    assert stored("time", way="additive") > 2
+    assert stored("peak memory", way="additive") > 2 * stored("peak memory", way="dot")

@@ -103,20 +103,21 @@ def test_line_refuses_a_stage_that_does_not_exist():
 
 def shapes(root: ET.Element) -> list[tuple[str, tuple[int, ...]]]:
     """Return each written shape, from top to bottom, with the small matrix drawn beside it."""
+    grids = {}
+    for path in root.iter("path"):
+        if outline := re.match(r"M(.+?),(.+?) h(.+?) v(.+?) ", path.attrib["d"]):
+            left, top, width, height = map(float, outline.groups())
+            lines = path.attrib["d"].split("M")[2:]
+            shape = tuple(1 + sum(f" {way}" in line for line in lines) for way in "hv")
+            assert width / height == pytest.approx(shape[1] / shape[0])  # the cells are squares
+            grids[left + width, top + height / 2] = shape
     found = []
     texts = [text for text in root.iter("text") if " × " in text.text and "V" not in text.text]
     for text in sorted(texts, key=lambda t: (float(t.attrib["y"]), float(t.attrib["x"]))):
         x, y = float(text.attrib["x"]), float(text.attrib["y"])
-        beside = []
-        for path in root.iter("path"):
-            if grid := re.match(r"M(.+?),(.+?) h(.+?) v(.+?) ", path.attrib["d"]):
-                left, top, width, height = map(float, grid.groups())
-                if 0 < x - left < 35 and abs(y - top - height / 2) < 16:
-                    beside.append((round(height / 4.5), round(width / 4.5)))
-                    inner = path.attrib["d"].count("M") - 1
-                    assert inner == sum(beside[-1]) - 2
-        assert len(beside) == 1
-        found.append((text.text[-5:], beside[0]))
+        beside = min((place for place in grids if place[0] < x), key=lambda g: math.dist(g, (x, y)))
+        found.append((text.text[-5:], grids.pop(beside)))
+    assert not grids
     return found
 
 

@@ -36,26 +36,36 @@ def panel(name: str, language: str) -> ET.Element:
     return next(g for g in root.iter(f"{SVG}g") if g.get("data-score") == name)
 
 
-def shades(group: ET.Element) -> tuple[dict[tuple[int, int], float], float, float]:
-    """Return the opacity of each shaded cell (column, row), and the frame's left and top."""
-    frame = next(r for r in group.iter(f"{SVG}rect") if float(r.attrib["width"]) == 150)
-    left, top = float(frame.attrib["x"]), float(frame.attrib["y"])
+def frame(group: ET.Element) -> tuple[float, float, float]:
+    """Return the frame's left and top, and the side of one of its 25 × 25 cells."""
+    rects = list(group.iter(f"{SVG}rect"))
+    left, top, width, height = max(
+        (tuple(float(rect.attrib[n]) for n in ("x", "y", "width", "height")) for rect in rects),
+        key=lambda place: place[2],
+    )
+    assert width == height
+    return left, top, width / 25
+
+
+def shades(group: ET.Element) -> dict[tuple[int, int], float]:
+    """Return the opacity of each shaded cell (column, row)."""
+    left, top, cell = frame(group)
     found: dict[tuple[int, int], float] = {}
     for path in group.iter(f"{SVG}path"):
-        assert float(path.attrib["stroke-width"]) == 6
+        assert float(path.attrib["stroke-width"]) == cell
         for x, y, width in re.findall(r"M([\d.]+),([\d.]+) h([\d.]+)", path.attrib["d"]):
-            row = round((float(y) - 3 - top) / 6)
-            for column in range(round(float(width) / 6)):
-                cell = (round((float(x) - left) / 6) + column, row)
-                assert cell not in found
-                found[cell] = float(path.attrib["stroke-opacity"])
-    return found, left, top
+            row = round((float(y) - top) / cell - 0.5)
+            for column in range(round(float(width) / cell)):
+                place = (round((float(x) - left) / cell) + column, row)
+                assert place not in found
+                found[place] = float(path.attrib["stroke-opacity"])
+    return found
 
 
 @languages
 @scores
 def test_a_darker_place_never_has_a_lower_score(name: str, language: str) -> None:
-    found, _, _ = shades(panel(name, language))
+    found = shades(panel(name, language))
     line = torch.arange(-4, 8.25, 0.5, dtype=torch.float64)
     by_shade: dict[float, list[float]] = {}
     for row in range(25):
@@ -76,15 +86,16 @@ def test_points_lie_where_query_and_keys_are_and_the_winner_is_marked(
     name: str, language: str
 ) -> None:
     group = panel(name, language)
-    _, left, top = shades(group)
+    left, top, cell = frame(group)
     places = {"q": tuple(QUERY.tolist()), **KEYS}
     middles = {}
     for rect in group.iter(f"{SVG}rect"):
         x, y, width = (float(rect.attrib[n]) for n in ("x", "y", "width"))
         middle = (x + width / 2, y + width / 2)
-        middles.setdefault(rect.get("data-point", "ring" if width == 12 else "frame"), middle)
+        middles.setdefault(rect.get("data-point", "ring" if width < 25 * cell else "frame"), middle)
     for point, (x, y) in places.items():
-        wanted = (left + (x + 4) * 12 + 3, top + (8 - y) * 12 + 3)
+        # cells from −4 to 8 in steps of a half, each around its number
+        wanted = (left + ((x + 4) * 2 + 0.5) * cell, top + ((8 - y) * 2 + 0.5) * cell)
         assert middles[point] == pytest.approx(wanted)
     best = max(KEYS, key=lambda word: score(name, *torch.tensor(KEYS[word]).double()).item())
     assert best == WINNERS[name] == group.get("data-winner")

@@ -9,6 +9,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
+from docs._kit.text import texts
 from docs._tools.page import page_module
 from tests.conftest import ROOT, Site
 
@@ -167,7 +168,8 @@ def test_what_the_page_says_before_the_script_runs_is_what_the_script_says(page)
 
 
 def test_it_works_by_keyboard(page) -> None:
-    tab, words = page.tab, tables._SOFTMAX["zh" if "/zh/" in page.tab.url else "en"]
+    tab, language = page.tab, "zh" if "/zh/" in page.tab.url else "en"
+    words = texts(tables.__file__, "softmax-explorer", language)
     tab.evaluate(RESET)
     form = tab.locator(".softmax-explorer")
     form.get_by_label(words["power"]).focus()

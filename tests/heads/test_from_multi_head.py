@@ -259,6 +259,19 @@ def test_expansion_of_a_multi_query_module_is_pytorchs_module_with_equal_heads()
     assert error(theirs(x, x, x, need_weights=False)[0], module(x)) <= 1e-12
 
 
+@pytest.mark.parametrize("g", [1, 2, 3])
+def test_multi_head_attention_that_shares_heads_is_converted_as_grouped_query(g: int) -> None:
+    torch.manual_seed(0)
+    grouped, x = GroupedQueryAttention(24, 6, g).double(), normal(2, 5, 24)
+    module = MultiHeadAttention(24, 6, num_kv_heads=g).double()
+    module.load_state_dict(grouped.state_dict())
+    more, fewer = to_multi_head(module), to_grouped_query(module, 1)
+    assert (more.num_kv_heads, fewer.num_kv_heads) == (6, 1)
+    assert more(x).equal(to_multi_head(grouped)(x))
+    assert fewer(x).equal(to_grouped_query(grouped, 1)(x))
+    assert error(more(x), module(x)) <= 1e-12
+
+
 def test_expansion_of_multi_head_attention_is_a_copy() -> None:
     multi, x = multi_head(), normal(2, 5, 24)
     copied = to_multi_head(multi)

@@ -5,6 +5,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from docs._tools.page import page_module
+from tests.axes import read_off
 
 figures = page_module("heads/from-multi-head", "figures")
 conversion = page_module("heads/from-multi-head", "conversion")
@@ -43,9 +44,10 @@ def test_cells_are_the_rows_and_lines_join_the_heads_that_are_pooled(language: s
 
 @languages
 def test_curves_go_through_the_losses(language: str) -> None:
+    root = drawn("curves", language)
     parts = {
         group.attrib["data-part"]: group
-        for group in drawn("curves", language).iter(f"{SVG}g")
+        for group in root.iter(f"{SVG}g")
         if "data-part" in group.attrib
     }
     assert parts.keys() == {"before", *conversion.METHODS}
@@ -54,22 +56,30 @@ def test_curves_go_through_the_losses(language: str) -> None:
         (path,) = part.iter(f"{SVG}path")
         numbers = [float(word) for word in path.attrib["d"].split() if word not in "ML"]
         points[name] = list(zip(numbers[::2], numbers[1::2], strict=True))
+    steps, loss = (read_off(root, axis) for axis in "xy")
     for method in conversion.METHODS:
-        assert len(points[method]) == len(conversion.losses(method, 2)) == 13
-        for (_, y), loss in zip(points[method], conversion.losses(method, 2), strict=True):
-            assert y == pytest.approx(24 + 200 * (3.0 - loss) / 2.2, abs=0.02)
-    wanted = 24 + 200 * (3.0 - conversion.losses("none", 4)[0]) / 2.2
-    assert points["before"][0][1] == pytest.approx(wanted, abs=0.02)
+        assert [steps(x) for x, _ in points[method]] == pytest.approx(range(13), abs=0.01)
+        read = [loss(y) for _, y in points[method]]
+        assert read == pytest.approx(conversion.losses(method, 2), abs=0.001)
+    (before,) = {loss(y) for _, y in points["before"]}
+    assert before == pytest.approx(conversion.losses("none", 4)[0], abs=0.001)
 
 
 @languages
-def test_dots_stand_at_the_losses_of_the_choices(language: str) -> None:
+def test_marks_stand_at_the_losses_of_the_choices(language: str) -> None:
     root = drawn("choice", language)
-    for group in root.iter(f"{SVG}g"):
-        if "data-way" in group.attrib:
-            found = sorted(float(e.attrib["x"]) + 4 for e in group.iter(f"{SVG}rect"))
-            wanted = sorted(map(figures.place, conversion.choices()[group.attrib["data-way"]]))
-            assert found == pytest.approx(wanted, abs=0.01)
+    loss = read_off(root, "x")
+    found = {
+        group.attrib["data-way"]: sorted(
+            loss(float(mark.attrib["x"]) + float(mark.attrib["width"]) / 2)
+            for mark in group.iter(f"{SVG}rect")
+        )
+        for group in root.iter(f"{SVG}g")
+        if "data-way" in group.attrib
+    }
+    assert found.keys() == conversion.choices().keys()
+    for way, losses in conversion.choices().items():
+        assert found[way] == pytest.approx(sorted(losses), abs=0.001)
     (line,) = (e for e in root.iter() if "data-before" in e.attrib)
     x = float(line.attrib["d"].removeprefix("M").partition(",")[0])
-    assert x == pytest.approx(figures.place(conversion.losses("none", 4)[0]), abs=0.01)
+    assert loss(x) == pytest.approx(conversion.losses("none", 4)[0], abs=0.001)

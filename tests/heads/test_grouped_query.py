@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -294,6 +295,64 @@ def test_the_ends_are_multi_head_and_multi_query(g: int, other: type[nn.Module])
         assert mine.grad.equal(its.grad)
 
 
+@pytest.mark.parametrize("g", [1, 2, 3, 6])
+def test_it_is_multi_head_attention_told_the_number_of_key_heads(g: int) -> None:
+    made = []
+    for make in (GroupedQueryAttention, MultiHeadAttention):
+        torch.manual_seed(0)
+        made.append((make(24, 6, num_kv_heads=g, kv_dim=10).double(), torch.randn(3)))
+    (ours, drawn), (theirs, drawn_by_theirs) = made
+    assert drawn.equal(drawn_by_theirs)  # not one random number more
+    x, context = normal(2, 5, 24), normal(2, 7, 10, seed=1)
+    for options in ({}, {"is_causal": True}):
+        found = ours(x, context, need_weights=True, **options)
+        assert all(map(torch.equal, found, theirs(x, context, need_weights=True, **options)))
+    for module in (ours, theirs):
+        module(x, context).square().sum().backward()
+    for (name, mine), (its_name, its) in zip(
+        ours.named_parameters(), theirs.named_parameters(), strict=True
+    ):
+        assert name == its_name
+        assert mine.equal(its)
+        assert mine.grad.equal(its.grad)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: MultiHeadAttention(24, 6),
+        lambda: MultiHeadAttention(24, 6, num_kv_heads=2),
+        lambda: GroupedQueryAttention(24, 6, 2),
+        lambda: MultiQueryAttention(24, 6),
+    ],
+)
+def test_no_projection_is_made_twice(
+    make: Callable[[], MultiHeadAttention], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, fill = [], nn.Linear.reset_parameters
+    monkeypatch.setattr(
+        nn.Linear, "reset_parameters", lambda layer: (made.append(layer), fill(layer))
+    )
+    assert made == list(make().children())
+
+
+def test_it_shows_and_keeps_its_name() -> None:
+    module = GroupedQueryAttention(24, 6, 2)
+    assert isinstance(module, MultiHeadAttention)
+    assert repr(module).splitlines() == [
+        "GroupedQueryAttention(",
+        "  (q_proj): Linear(in_features=24, out_features=24, bias=True)",
+        "  (k_proj): Linear(in_features=24, out_features=8, bias=True)",
+        "  (v_proj): Linear(in_features=24, out_features=8, bias=True)",
+        "  (out_proj): Linear(in_features=24, out_features=24, bias=True)",
+        ")",
+    ]
+    again = pickle.loads(pickle.dumps(module))  # noqa: S301
+    assert type(again) is GroupedQueryAttention
+    x = normal(2, 5, 24).float()
+    assert again(x).equal(module(x))
+
+
 def test_the_projections_have_the_sizes_of_the_heads() -> None:
     module = GroupedQueryAttention(24, 6, 2, kv_dim=10, head_dim=5, bias=False)
     sizes = {name: tuple(parameter.shape) for name, parameter in module.named_parameters()}
@@ -440,6 +499,7 @@ def test_matmul_makes_the_repeated_keys_and_einsum_does_not() -> None:
         ((24, 6, 0), ValueError, "num_kv_heads must be 1 or more; got 0"),
         ((24, 6, 2.0), TypeError, "num_kv_heads must be an int; got 2.0"),
         ((24, 6, True), TypeError, "num_kv_heads must be an int; got True"),
+        ((24, 6, None), TypeError, "num_kv_heads must be an int; got None"),
         ((24, 5, 5), ValueError, "num_heads must divide embed_dim = 24; got 5"),
     ],
 )
@@ -645,10 +705,18 @@ def test_the_table_counts_what_the_module_has() -> None:
     assert tables.parameters(8) == 41_943_040
     assert tables.cache_bytes(8, 1) == 131_072
     for kv_heads in tables.ALL_KV_HEADS:
-        assert tables.counted(kv_heads) == (
-            tables.parameters(kv_heads),
-            tables.cache_bytes(kv_heads),
-        )
+        assert counted(kv_heads) == (tables.parameters(kv_heads), tables.cache_bytes(kv_heads))
+
+
+def counted(kv_heads: int) -> tuple[int, int]:
+    """Count weights and cached bytes on a module and its tensors, without giving them memory."""
+    with torch.device("meta"):
+        module = GroupedQueryAttention(tables.EMBED_DIM, tables.HEADS, kv_heads, bias=False)
+        module.to(tables.DTYPE)
+        x = torch.empty(1, tables.LENGTH, tables.EMBED_DIM, dtype=tables.DTYPE)
+        made = [module.k_proj(x), module.v_proj(x)]
+    weights = sum(parameter.numel() for parameter in module.parameters())
+    return weights, tables.LAYERS * sum(tensor.nbytes for tensor in made)
 
 
 def test_a_ratio_is_the_first_calls_time_over_the_seconds() -> None:

@@ -1,6 +1,5 @@
 """The figures on grouped-query attention show the sharing and the measurement they claim."""
 
-import re
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -8,11 +7,15 @@ import torch
 
 from attn_docs import GroupedQueryAttention, grouped_query_attention_broadcast
 from attn_docs.exhibits.heads import tiled_key_heads
+from docs._kit.measured import load
 from docs._tools.page import page_module
 
+benchmark = page_module("heads/grouped-query", "benchmark")
 figures = page_module("heads/grouped-query", "figures")
+tables = page_module("heads/grouped-query", "tables")
 
 SVG = "{http://www.w3.org/2000/svg}"
+MEASURED = load(str(benchmark.__file__))["forms"]
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
@@ -60,32 +63,63 @@ def test_filled_cells_are_what_the_function_and_the_exhibit_read(language: str) 
 
 
 @languages
-def test_bars_are_as_long_as_the_stored_numbers(language: str) -> None:
-    forms, values = groups("measured", language, "data-form"), figures.stored()
-    assert forms.keys() == values.keys()
-    for index, kind in enumerate(("time", "memory")):
-        full = max(pair[index] for pair in values.values())
-        for name, pair in values.items():
-            (bar,) = [e for e in forms[name].iter() if e.get("data-bar") == kind]
-            assert float(bar.attrib["width"]) == pytest.approx(270 * pair[index] / full, abs=0.01)
-    shown = [text.text for text in forms["repeat"].iter(f"{SVG}text")]
-    assert shown[1:] == ["1.00×", f"{values['repeat'][1]:.0f} MiB"]
+def test_bars_are_as_long_as_what_was_measured(language: str) -> None:
+    forms = groups("measured", language, "data-form")
+    assert forms.keys() == benchmark.WAYS.keys()
+    longest = []
+    for kind in ("time", "memory"):
+        wanted = {name: MEASURED(kind, way=name, case="one word") for name in benchmark.WAYS}
+        bars = {
+            name: next(bar for bar in form.iter() if bar.get("data-bar") == kind)
+            for name, form in forms.items()
+        }
+        carried = {name: float(bar.attrib["data-value"]) for name, bar in bars.items()}
+        assert carried == pytest.approx(wanted, abs=0.005)
+        lengths = {name: float(bar.attrib["width"]) for name, bar in bars.items()}
+        longest.append(max(lengths.values()))
+        per_unit = longest[-1] / max(wanted.values())
+        drawn = {name: length / per_unit for name, length in lengths.items()}
+        assert drawn == pytest.approx(wanted, rel=0.01)
+    assert longest[0] == longest[1]
+    shown = {name: [text.text for text in form.iter(f"{SVG}text")] for name, form in forms.items()}
+    for name, texts in shown.items():
+        time, memory = (MEASURED(kind, way=name, case="one word") for kind in ("time", "memory"))
+        assert texts[1:] == [f"{time:.2f}×", f"{memory:.0f} MiB"]
 
 
-def test_both_stored_tables_hold_the_same_numbers() -> None:
-    english = figures.STORED.read_text(encoding="utf-8")
-    chinese = figures.STORED.with_name("forms.zh.md").read_text(encoding="utf-8")
-    rows = [re.findall(r"[\d.,]+(?=×| MiB)", text) for text in (english, chinese)]
-    assert rows[0] == rows[1]
-    assert len(rows[0]) == 4 * len(figures.stored())
+@languages
+def test_the_table_shows_what_was_measured(language: str) -> None:
+    lines = tables.forms(language).splitlines()[2 : 2 + len(benchmark.WAYS)]
+    for way, line in zip(benchmark.WAYS, lines, strict=True):
+        cases = ("one word", "a text")
+        times = [f"{MEASURED('time', way=way, case=case):.2f}×" for case in cases]
+        memory = [f"{MEASURED('memory', way=way, case=case):,.0f} MiB" for case in cases]
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        assert cells[1:] == [times[0], memory[0], times[1], memory[1]]
 
 
 def test_the_measurement_says_what_the_page_says() -> None:
-    values = figures.stored()
-    assert values["repeat"][1] > 10 * values["broadcast"][1]
-    assert values["matmul"][1] > 5 * values["broadcast"][1]
-    assert values["broadcast"][0] < 0.5
-    assert values["torch"][0] < 0.5
+    time, memory = (
+        {name: MEASURED(kind, way=name, case="one word") for name in benchmark.WAYS}
+        for kind in ("time", "memory")
+    )
+    assert memory["repeat"] > 10 * memory["broadcast"]
+    assert memory["matmul"] > 5 * memory["broadcast"]
+    assert time["broadcast"] < 0.5
+    assert time["torch"] < 0.5
+
+
+def test_the_benchmark_measures_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmark, "ROUNDS", 1)
+    monkeypatch.setattr(benchmark, "CASES", {"one word": (1, 9), "a text": (5, 5)})
+    stored, fresh = (
+        [
+            {name: value[name] for name in ("case", "way", "quantity", "unit")}
+            for value in found.values
+        ]
+        for found in (MEASURED, benchmark.measure()["forms"])
+    )
+    assert fresh == stored
 
 
 def test_the_sharing_of_the_module_is_that_of_the_function() -> None:

@@ -15,6 +15,8 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_docs import (
+    GroupedQueryAttention,
+    KVCache,
     LatentCache,
     MultiHeadAttention,
     MultiHeadLatentAttention,
@@ -935,6 +937,28 @@ def test_the_numbers_of_the_chapter() -> None:
     assert {name: int(numbers[name].replace(",", "")) for name in wanted} == wanted
     assert (wanted["token_bytes"], wanted["times_unpacked"]) == (70272, 71)
     assert numbers["groups"] == str((512 + 64) / (2 * 128)) == "2.25"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_table_counts_what_modules_have_and_caches_keep(language: str) -> None:
+    v3, dtype, counted = tables.V3, torch.bfloat16, []
+    with torch.device("meta"):
+        for kv_heads in (128, 8, 1):
+            sizes = (v3.embed_dim, v3.num_heads, kv_heads)
+            module = GroupedQueryAttention(*sizes, head_dim=v3.head_dim, bias=False)
+            counted.append((module, KVCache(1, kv_heads, v3.head_dim, 1, dtype=dtype)))
+        latent = MultiHeadLatentAttention(**v3._asdict())
+        counted += [(latent, LatentCache(1, v3.kv_rank, v3.rope_dim, 1, dtype=dtype))] * 2
+    lines = tables.cost(language).splitlines()[2 : 2 + len(counted)]
+    kinds = [(parameters, config.growing) for _, parameters, config, _ in tables.kinds()]
+    for (module, cache), kind, line in zip(counted, kinds, lines, strict=True):
+        weights = sum(parameter.numel() for parameter in module.parameters())
+        assert kind == (weights, cache.nbytes // 2)
+        assert [cell.strip() for cell in line.strip("|").split("|")][1:4] == [
+            f"{weights / 1e6:,.1f} M",
+            f"{cache.nbytes // 2:,}",
+            f"{cache.nbytes:,} B",
+        ]
 
 
 def test_the_flops_of_the_table_are_those_of_deepseeks_forms() -> None:

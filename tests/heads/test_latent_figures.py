@@ -7,13 +7,16 @@ import pytest
 import torch
 
 from attn_docs import KVCache, LatentCache, MultiHeadLatentAttention
+from docs._kit.measured import load
 from docs._tools.page import page_module
+from tests.axes import read_off
 
 benchmark = page_module("heads/latent", "benchmark")
 figures = page_module("heads/latent", "figures")
 tables = page_module("heads/latent", "tables")
 
 SVG = "{http://www.w3.org/2000/svg}"
+MEASURED = load(str(benchmark.__file__))["decode"]
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
@@ -81,33 +84,52 @@ def test_the_matrices_stand_where_the_forms_have_them(language: str) -> None:
 
 
 @languages
-def test_lines_go_through_the_stored_numbers(language: str) -> None:
-    parts = {g.get("data-part"): g for g in root("measured", language).iter(f"{SVG}g")}
-    values, found, logs = figures.stored(), [], []
+def test_points_stand_at_the_times_that_were_measured(language: str) -> None:
+    drawing = root("measured", language)
+    parts = {g.get("data-part"): g for g in drawing.iter(f"{SVG}g")}
+    words, time = (read_off(drawing, axis, log=True) for axis in "xy")
     for way in benchmark.WAYS:
         marks = [e.get("transform") for e in parts[way].iter(f"{SVG}path") if e.get("transform")]
         points = [tuple(map(float, re.findall(r"[\d.]+", mark))) for mark in marks]
-        assert len(points) == len(benchmark.CONTEXTS)
-        found += [y for _, y in points]
-        logs += [torch.tensor(time).log().item() for time in values[way]]
-    # heights are a straight line over the logarithm
-    heights, logs = torch.tensor(found), torch.tensor(logs)
-    low, high = logs.argmin(), logs.argmax()
-    slope = (heights[high] - heights[low]) / (logs[high] - logs[low])
-    assert torch.allclose(heights, heights[low] + slope * (logs - logs[low]), atol=0.2)
+        read = {round(words(x)): time(y) for x, y in points}
+        wanted = {n: MEASURED("time", way=way, context=n) for n in benchmark.CONTEXTS}
+        assert read == pytest.approx(wanted, rel=0.002)
 
 
-def test_both_stored_tables_hold_the_same_numbers() -> None:
-    english = figures.STORED.read_text(encoding="utf-8")
-    chinese = figures.STORED.with_name("decode.zh.md").read_text(encoding="utf-8")
-    rows = [re.findall(r"[\d.,]+(?=×| MiB)", text) for text in (english, chinese)]
-    assert rows[0] == rows[1]
-    assert len(rows[0]) == 5 * len(benchmark.CONTEXTS)
+@languages
+def test_the_table_shows_what_was_measured_and_what_the_caches_hold(language: str) -> None:
+    sizes = benchmark.SIZES
+    heads, d, r, e = (sizes[k] for k in ("num_heads", "head_dim", "rope_dim", "value_dim"))
+    lines = tables.decode(language).splitlines()[2 : 2 + len(benchmark.CONTEXTS)]
+    for context, line in zip(benchmark.CONTEXTS, lines, strict=True):
+        times = [MEASURED("time", way=way, context=context) for way in benchmark.WAYS]
+        latent = LatentCache(1, sizes["kv_rank"], r, context).nbytes
+        key, value = (torch.empty(heads, context, n, device="meta") for n in (d + r, e))
+        assert [cell.strip() for cell in line.strip("|").split("|")] == [
+            f"{context:,}",
+            *(f"{time:.2f}×" for time in times),
+            *(f"{size / 2**20:,.1f} MiB" for size in (latent, key.nbytes + value.nbytes)),
+        ]
 
 
 def test_the_measurement_says_what_the_page_says() -> None:
-    values = figures.stored()
-    assert values["naive"][-1] > 3 * values["absorbed"][-1]
-    assert values["naive"][-1] > 5 * values["naive"][0]
-    memory = benchmark.cached(benchmark.CONTEXTS[-1])
+    first, *_, last = benchmark.CONTEXTS
+    naive = [MEASURED("time", way="naive", context=context) for context in (first, last)]
+    assert naive[1] > 3 * MEASURED("time", way="absorbed", context=last)
+    assert naive[1] > 5 * naive[0]
+    memory = tables.cached(last)
     assert memory["unpacked"] > 8 * memory["absorbed"] == 8 * memory["naive"]
+
+
+def test_the_benchmark_measures_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmark, "ROUNDS", 1)
+    small = {"embed_dim": 8, "num_heads": 2, "kv_rank": 4, "head_dim": 4, "rope_dim": 2}
+    monkeypatch.setattr(benchmark, "SIZES", small | {"value_dim": 4})
+    stored, fresh = (
+        [
+            {name: value[name] for name in ("way", "context", "quantity", "unit")}
+            for value in found.values
+        ]
+        for found in (MEASURED, benchmark.measure()["decode"])
+    )
+    assert fresh == stored

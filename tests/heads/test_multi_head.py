@@ -394,6 +394,12 @@ def test_bad_arguments_of_split_and_merge(call, error, message) -> None:
         ({"num_heads": 0}, ValueError, "num_heads must be 1 or more; got 0"),
         ({"embed_dim": 12.0}, TypeError, "embed_dim must be an int; got 12.0"),
         ({"embed_dim": True}, TypeError, "embed_dim must be an int; got True"),
+        ({"num_kv_heads": 2}, ValueError, "num_kv_heads must divide num_heads = 3; got 2"),
+        ({"num_kv_heads": 6}, ValueError, "num_kv_heads must divide num_heads = 3; got 6"),
+        ({"num_kv_heads": 0}, ValueError, "num_kv_heads must be 1 or more; got 0"),
+        ({"num_kv_heads": -1}, ValueError, "num_kv_heads must be 1 or more; got -1"),
+        ({"num_kv_heads": 1.0}, TypeError, "num_kv_heads must be an int; got 1.0"),
+        ({"num_kv_heads": True}, TypeError, "num_kv_heads must be an int; got True"),
         ({"kv_dim": -1}, ValueError, "kv_dim must be 1 or more; got -1"),
         ({"head_dim": 0}, ValueError, "head_dim must be 1 or more; got 0"),
         ({"bias": 1}, TypeError, "bias must be True or False; got 1"),
@@ -568,6 +574,11 @@ def test_from_torch_gives_the_same_numbers(batch_first: bool) -> None:
             ValueError,
             "num_kv_heads must be num_heads = 3 in PyTorch's module; got 1",
         ),
+        (
+            lambda: MultiHeadAttention(12, 6, num_kv_heads=2).to_torch(),
+            ValueError,
+            "num_kv_heads must be num_heads = 6 in PyTorch's module; got 2",
+        ),
     ],
 )
 def test_what_has_no_counterpart_is_refused(call, error, message) -> None:
@@ -647,6 +658,67 @@ def test_under_autocast_an_additive_mask_may_have_either_dtype() -> None:
     with torch.autocast("cpu", torch.bfloat16):
         outputs = [layer(x, context, attn_mask=mask.to(t)) for t in (torch.float32, torch.bfloat16)]
     assert torch.equal(*outputs)
+
+
+# Fewer key and value heads
+
+
+def sharing_layer(kv_heads: int, **options) -> tuple[MultiHeadAttention, MultiHeadAttention]:
+    """Return a layer whose heads share keys, and one whose heads have copies of their own."""
+    shared = MultiHeadAttention(24, 6, num_kv_heads=kv_heads, head_dim=4, **options).double()
+    apart = MultiHeadAttention(24, 6, head_dim=4, **options).double()
+    with torch.no_grad():
+        for name, rows in shared.named_parameters():
+            for i in range(6):  # head i reads the rows of key head i // r
+                j = i // (6 // kv_heads) if name[0] in "kv" else i
+                one, other = slice(4 * i, 4 * i + 4), slice(4 * j, 4 * j + 4)
+                apart.get_parameter(name)[one].copy_(rows[other])
+    return shared, apart
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("kv_heads", [1, 2, 3, 6])
+def test_heads_that_share_keys_are_heads_with_equal_keys(kv_heads: int, bias: bool) -> None:
+    shared, apart = sharing_layer(kv_heads, kv_dim=10, bias=bias)
+    assert (shared.num_heads, shared.num_kv_heads, shared.head_dim) == (6, kv_heads, 4)
+    shapes = [tuple(layer.weight.shape) for layer in shared.children()]
+    assert shapes == [(24, 24), (4 * kv_heads, 10), (4 * kv_heads, 10), (24, 24)]
+    x, context = torch.randn(B, N, 24).double(), torch.randn(B, M, 10).double()
+    for options in ({}, {"is_causal": True}, {"attn_mask": padding_mask([M, 2])[:, None]}):
+        found = shared(x, context, need_weights=True, **options)
+        wanted = apart(x, context, need_weights=True, **options)
+        torch.testing.assert_close(found, wanted, atol=1e-12, rtol=0.0)
+    for layer in (shared, apart):
+        layer(x, context).sin().sum().backward()
+    for name, rows in shared.named_parameters():
+        gradient = apart.get_parameter(name).grad
+        if name[0] in "kv":  # what is shared gets what its copies got, together
+            gradient = gradient.unflatten(0, (kv_heads, -1, 4)).sum(1).flatten(0, 1)
+        torch.testing.assert_close(rows.grad, gradient, atol=1e-11, rtol=0.0)
+
+
+def test_without_a_number_of_key_heads_each_head_has_its_own() -> None:
+    layers = []
+    for options in ({}, {"num_kv_heads": None}, {"num_kv_heads": 6}):
+        torch.manual_seed(0)
+        layers.append(MultiHeadAttention(24, 6, **options))
+        assert layers[-1].num_kv_heads == layers[-1].num_heads == 6
+        assert layers[-1].to_torch().num_heads == 6
+    for layer in layers[1:]:
+        assert all(map(torch.equal, layer.parameters(), layers[0].parameters()))
+    with pytest.raises(TypeError, match="positional"):  # PyTorch's third is the dropout
+        MultiHeadAttention(24, 6, 2)
+
+
+@pytest.mark.parametrize("kv_heads", [1, 3])
+def test_a_cache_keeps_the_shared_heads_alone(kv_heads: int) -> None:
+    shared, apart = sharing_layer(kv_heads, rotary=RotaryEmbedding(4))
+    x, cache = torch.randn(B, N, 24).double(), KVCache(B, kv_heads, 4, N, dtype=torch.float64)
+    parts = [shared(part, is_causal=True, cache=cache) for part in x.split(2, dim=1)]
+    torch.testing.assert_close(torch.cat(parts, 1), apart(x, is_causal=True), atol=1e-12, rtol=0.0)
+    message = f"cache must have num_kv_heads {kv_heads}, as the module; got 6"
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        shared(x, cache=KVCache(B, 6, 4, N, dtype=torch.float64))
 
 
 # Rotary positions and a cache

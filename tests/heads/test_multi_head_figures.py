@@ -1,15 +1,22 @@
-"""The figures on multi-head attention show the arrays and weights they claim."""
+"""The figures on multi-head attention show the arrays and weights they claim, a table the times."""
 
+import re
+import statistics
 from xml.etree import ElementTree as ET
 
 import pytest
 import torch
 
 from attn_docs import merge_heads, split_heads
+from docs._kit.measure import kernel_of
+from docs._kit.measured import load
 from docs._tools.page import page_module
 
+benchmark = page_module("heads/multi-head", "benchmark")
 figures = page_module("heads/multi-head", "figures")
+tables = page_module("heads/multi-head", "tables")
 
+MEASURED = load(str(benchmark.__file__))["against"]
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
@@ -125,3 +132,36 @@ def test_maps_say_where_each_row_is_darkest() -> None:
     desc = parse(figures.FIGURES["attention-maps"]("en")).findtext("desc")
     assert "Head 1: a looks most at b, d looks most at a, g looks most at d" in desc
     assert "Head 2: a looks most at e, d looks most at e, g looks most at e" in desc
+
+
+@languages
+def test_the_table_shows_what_was_measured(language: str) -> None:
+    *lines, _, caption, _ = tables.against(language).splitlines()[2:]
+    training = []
+    for (batch, words, size, heads), line in zip(benchmark.SIZES, lines, strict=True):
+        of = {"batch": batch, "words": words, "size": size, "heads": heads}
+        ratios = [MEASURED("time", run=run, **of) for run in benchmark.RUNS]
+        sizes, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        assert sizes.replace(",", "") == f"{batch} × {words} × {size} × {heads}"
+        assert cells == [f"{ratio:.2f}×" for ratio in ratios]
+        training += ratios[:4]
+    assert re.findall(r"[\d.]+(?=×)", caption) == [
+        f"{statistics.geometric_mean(training):.2f}",
+        f"{max(training):.2f}",
+    ]
+
+
+def test_the_benchmark_measures_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmark, "ROUNDS", 1)
+    monkeypatch.setattr(benchmark, "SIZES", ((2, 5, 12, 2),))
+    stored, fresh = (
+        {(value["run"], value["quantity"], value["unit"]) for value in found.values}
+        for found in (MEASURED, benchmark.measure()["against"])
+    )
+    assert fresh == stored
+
+
+def test_both_layers_call_the_same_function_but_in_evaluation() -> None:
+    calls = benchmark.calls(2, 5, 12, 2)
+    same = {run: kernel_of(ours) == kernel_of(theirs) for run, ours, theirs in calls}
+    assert same == {run: run != "evaluation" for run in benchmark.RUNS}

@@ -197,6 +197,33 @@ def test_any_sizes_equal_multi_head_attention_with_equal_heads(
     torch.testing.assert_close(weights, wanted_weights, rtol=0, atol=1e-12)
 
 
+def test_it_is_multi_head_attention_with_one_key_head() -> None:
+    made = []
+    for make, options in ((MultiQueryAttention, {}), (MultiHeadAttention, {"num_kv_heads": 1})):
+        torch.manual_seed(1)
+        module = make(EMBED, HEADS, kv_dim=10, head_dim=5, **options).double()
+        made.append((module, torch.randn(3)))
+    (ours, drawn), (theirs, drawn_by_theirs) = made
+    assert drawn.equal(drawn_by_theirs)  # not one random number more
+    assert (ours.num_heads, ours.num_kv_heads, ours.head_dim) == (HEADS, 1, 5)
+    x, context = normal(BATCH, N, EMBED), normal(BATCH, M, 10, seed=1)
+    found = ours(x, context, need_weights=True)
+    assert all(map(torch.equal, found, theirs(x, context, need_weights=True)))
+    for module in (ours, theirs):
+        module(x, context).sin().sum().backward()
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    for mine, its in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert mine.equal(its)
+        assert mine.grad.equal(its.grad)
+
+
+def test_the_number_of_key_heads_is_not_asked_for() -> None:
+    with pytest.raises(TypeError, match="positional"):
+        MultiQueryAttention(EMBED, HEADS, 1)
+    with pytest.raises(TypeError, match="num_kv_heads"):
+        MultiQueryAttention(EMBED, HEADS, num_kv_heads=1)
+
+
 def test_heads_differ_by_their_queries_alone() -> None:
     module, (x, _) = layer(), inputs()
     _, weights = module(x, need_weights=True)

@@ -26,11 +26,12 @@ from attn_docs import (
     latent_decode_cost,
     projection_cost,
 )
-from docs._tools.blocks import ROOT
+from docs._kit.measured import load
 from docs._tools.page import page_module
 from tests.exhibits import load_exhibit
 
 bench = page_module("memory/decode-cost", "benchmark")
+STORED = load(bench.__file__)
 tables = page_module("memory/decode-cost", "tables")
 
 proof = settings(derandomize=True, deadline=None, max_examples=15)
@@ -344,7 +345,7 @@ def test_the_table_shows_the_models() -> None:
     assert tables.numbers()["together"] == "20,480"
 
 
-@pytest.mark.parametrize("name", bench.NAMES["en"])
+@pytest.mark.parametrize("name", bench.NAMES)
 def test_what_is_measured_is_a_step_that_reads_the_counted_bytes(name: str) -> None:
     with torch.no_grad():
         call = bench.step(name, 9)
@@ -354,16 +355,26 @@ def test_what_is_measured_is_a_step_that_reads_the_counted_bytes(name: str) -> N
     assert cache.nbytes == bench.cost(name, 9).bytes
 
 
-def test_the_stored_tables_hold_the_same_numbers_and_say_what_the_page_says() -> None:
-    folder = ROOT / "docs/memory/decode-cost/measured"
-    for table in ("machine", "steps"):
-        texts = [(folder / f"{table}{end}.md").read_text(encoding="utf-8") for end in ("", ".zh")]
-        found = [re.findall(r"\d+\.\d+(?=×| ms| G)", text) for text in texts]
-        assert found[0] == found[1]
-        assert found[0]
-    steps = texts[0].splitlines()[2 : 2 + len(bench.NAMES["en"])]
-    times = [float(line.split("|")[6].strip(" ×")) for line in steps]
-    longest = dict(zip(bench.NAMES["en"], times, strict=True))
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_tables_hold_the_stored_numbers(language: str) -> None:
+    machine, steps = STORED["machine"], STORED["steps"]
+    computes, reads = machine("computes"), machine("reads")
+    shown = re.findall(r"\d+\.\d(?= G| \|)", tables.machine(language))
+    assert shown == [f"{rate:.1f}" for rate in (computes, reads, computes / reads)]
+    rows = [line for line in tables.steps(language).splitlines() if line.startswith("|")][2:]
+    for name, row in zip(bench.NAMES, rows, strict=True):
+        times = [steps("time", attention=name, words=length) for length in bench.LENGTHS]
+        assert re.findall(r"[\d.]+(?=×)", row)[1:] == [f"{time:.3f}" for time in times]
+        weights = sum(parameter.numel() for parameter in bench.build(name).parameters())
+        read = bench.cost(name, bench.LENGTHS[-1]).bytes + 4 * weights
+        # reading decides in all of them
+        milliseconds = [f"{read / reads / 1e6:.1f}", f"{steps('step', attention=name):.1f}"]
+        assert re.findall(r"[\d.]+(?= ms)", row) == milliseconds
+
+
+def test_the_measurement_says_what_the_page_says() -> None:
+    steps, length = STORED["steps"], bench.LENGTHS[-1]
+    longest = {name: steps("time", attention=name, words=length) for name in bench.NAMES}
     assert max(longest["grouped-query"], longest["multi-query"], longest["latent"]) < 0.8
     assert longest["multi-query"] < longest["grouped-query"]
     assert longest["repeat"] > 1.5

@@ -8,10 +8,13 @@ import torch
 from torch.nn.attention.bias import causal_lower_right, causal_upper_left
 
 from attn_docs import KVCache
+from docs._kit.measured import load
 from docs._tools.page import page_module
 
 benchmark = page_module("memory/kv-cache", "benchmark")
 figures = page_module("memory/kv-cache", "figures")
+tables = page_module("memory/kv-cache", "tables")
+STORED = load(benchmark.__file__)["per_word"]
 
 SVG = "{http://www.w3.org/2000/svg}"
 languages = pytest.mark.parametrize("language", ["en", "zh"])
@@ -100,9 +103,9 @@ def test_the_chart_has_a_line_and_a_label_for_each_way(language: str) -> None:
         assert len(points) == len(benchmark.LENGTHS)
         heights[name] = [float(y) for _, y in points]
     flat = [
-        (figures.stored()[name][i], heights[name][i])
+        (STORED("time", way=name, words=length), heights[name][i])
         for name in benchmark.WAYS
-        for i in range(len(benchmark.LENGTHS))
+        for i, length in enumerate(benchmark.LENGTHS)
     ]
     by_time, by_height = sorted(flat), sorted(flat, key=lambda pair: -pair[1])
     assert [time for time, _ in by_time] == [time for time, _ in by_height]
@@ -110,16 +113,22 @@ def test_the_chart_has_a_line_and_a_label_for_each_way(language: str) -> None:
     assert len({round(float(label.attrib["y"])) // 12 for label in labels}) == len(benchmark.WAYS)
 
 
-def test_both_stored_tables_hold_the_same_numbers() -> None:
-    english = figures.STORED.read_text(encoding="utf-8")
-    chinese = figures.STORED.with_name("per_word.zh.md").read_text(encoding="utf-8")
-    rows = [re.findall(r"[\d.,]+(?=×)", text) for text in (english, chinese)]
-    assert rows[0] == rows[1]
-    assert len(rows[0]) == len(benchmark.WAYS) * len(benchmark.LENGTHS)
+@languages
+def test_the_table_holds_the_stored_numbers(language: str) -> None:
+    cells = re.findall(r"[\d.,]+(?=×)", tables.per_word(language))
+    stored = [
+        STORED("time", way=way, words=length)
+        for length in benchmark.LENGTHS
+        for way in benchmark.WAYS
+    ]
+    assert cells == [f"{value:,.2f}" for value in stored]
 
 
 def test_the_measurement_says_what_the_page_says() -> None:
-    found = figures.stored()
+    found = {
+        way: [STORED("time", way=way, words=length) for length in benchmark.LENGTHS]
+        for way in benchmark.WAYS
+    }
     assert found["cached"][0] == 1
     for shorter, longer in zip(found["cached"], found["anew"], strict=True):
         assert longer > 4 * shorter

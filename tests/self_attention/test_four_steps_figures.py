@@ -8,9 +8,11 @@ import pytest
 import torch
 
 from attn_docs import FusedSelfAttention, SelfAttention
+from docs._kit.measured import load
 from docs._tools.page import page_module
 
 figures = page_module("self-attention/four-steps", "figures")
+RUNS = ("forward", "both")
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
@@ -161,7 +163,15 @@ def test_dropout_maps_say_what_the_chapter_says() -> None:
 
 @languages
 def test_the_chart_shows_the_measured_table(language: str) -> None:
-    root, found = parse("fused", language), figures.measured()
+    root, stored = parse("fused", language), load(figures.__file__)["fused"]
+    found = [
+        SimpleNamespace(
+            rows=batch * words,
+            size=size,
+            **{run: stored("time", run=run, batch=batch, words=words, size=size) for run in RUNS},
+        )
+        for batch, words, size in figures.SIZES
+    ]
     assert len(found) == 4
     ticks = {
         float(text.text): float(text.attrib["y"])
@@ -169,7 +179,7 @@ def test_the_chart_shows_the_measured_table(language: str) -> None:
         if re.fullmatch(r"\d(\.5)?", text.text or "")
     }
     unit = (ticks[0] - ticks[1]) / 1
-    for series in ("forward", "both"):
+    for series in RUNS:
         marks = [
             float(re.search(r"translate\(\S+?,(\S+?)\)", path.attrib["transform"])[1])
             for path in named(root, "data-part", series).iter("path")

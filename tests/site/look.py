@@ -28,6 +28,34 @@ SHIFT = """async () => {
     add(observer.takeRecords())
     return shift
 }"""
+# what of the browser is no longer the browser's own: functions of its global names, of their
+# prototypes and of the objects that there is one of
+REPLACED = """() => {
+    const source = Function.prototype.toString
+    const native = value =>
+        typeof value !== "function" || source.call(value).endsWith("{ [native code] }")
+    const ones = ["document", "location", "history", "navigator"]
+    const places = new Map(ones.map(name => [name, globalThis[name]]))
+    let names = Object.getOwnPropertyNames(globalThis)
+    if (globalThis.document) {
+        for (const name of ["head", "body", "documentElement"]) places.set(name, document[name])
+        const frame = document.body.appendChild(document.createElement("iframe"))
+        names = Object.getOwnPropertyNames(frame.contentWindow)
+        frame.remove()
+    }
+    const replaced = names.filter(name => {
+        const { value } = Object.getOwnPropertyDescriptor(globalThis, name) ?? {}
+        if (value?.prototype) places.set(`${name}.prototype`, value.prototype)
+        return !native(value)
+    })
+    for (const [place, object] of places) {
+        const there = Object.entries(Object.getOwnPropertyDescriptors(object ?? {}))
+        for (const [name, { value, get, set }] of there) {
+            if (![value, get, set].every(native)) replaced.push(`${place}.${name}`)
+        }
+    }
+    return replaced
+}"""
 # hundreds of coloured words and drawn lines make axe slow: leave the first word of each class, the
 # rest as plain text, and of figures and most formulas what a screen reader is told
 THIN = """() => {
@@ -86,6 +114,7 @@ def open_page(visit, url: str, width: int, scheme: str) -> SimpleNamespace:
     """Open a page; return its requests and complaints, how far it moved and how wide it is."""
     page = visit(url, width, scheme)
     page.shift = page.tab.evaluate(SHIFT)
+    page.replaced = page.tab.evaluate(REPLACED)
     page.width = page.tab.evaluate("document.scrollingElement.scrollWidth")
     return page
 

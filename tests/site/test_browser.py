@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.conftest import ROOT, SUB_PATH, Site
-from tests.site.look import DESK, LOOKS, PHONE, look, look_thoroughly, turn
+from tests.site.look import DESK, LOOKS, PHONE, REPLACED, look, look_thoroughly, turn
 
 CHAPTER = "foundations/scaled-dot-product/"
 TEMPLATES = ["", CHAPTER, "reference/api/foundations/scaled-dot-product/"]
@@ -58,7 +58,7 @@ def test_nothing_fails_and_nobody_else_is_asked(visits, address):
 
 def test_search_index_is_fetched_by_no_page(visits):
     for url, page in visits.items():
-        assert not [request for request in page.requests if "search_index" in request], url
+        assert not [request for request in page.requests if SUB_PATH + "search/" in request], url
 
 
 def test_first_view_fits_its_budget(visits, site: Site):
@@ -68,6 +68,24 @@ def test_first_view_fits_its_budget(visits, site: Site):
         sizes = {file: len(gzip.compress(file.read_bytes())) for file in files}
         assert sum(sizes.values()) <= FIRST_VIEW, f"{url or 'home'}: {sizes}"
         assert sum(sizes[f] for f in files if f.name in SCRIPTS) <= 10 * 1024, f"{url}: {sizes}"
+
+
+def test_nothing_of_the_browser_is_replaced(visits):
+    assert not {url: page.replaced for url, page in visits.items() if page.replaced}
+
+
+def test_a_replacement_is_seen(tab):
+    tab.goto("about:blank")
+    assert tab.evaluate(REPLACED) == []
+    tab.evaluate("""() => {
+        window.Worker = class extends Worker {}
+        XMLHttpRequest.prototype.send = () => {}
+        Object.defineProperty(Element.prototype, "id", { get: () => "" })
+        document.head.appendChild = () => {}
+        document.write = () => {}
+    }""")
+    wrong = {"Element.prototype.id", "Worker", "XMLHttpRequest.prototype.send"}
+    assert wrong | {"document.write", "head.appendChild"} <= set(tab.evaluate(REPLACED))
 
 
 def test_no_page_scrolls_sideways_on_a_phone(visits):
@@ -159,10 +177,29 @@ def test_palette_can_be_changed(visit):
     tab = visit("", width=1280).tab
     found = [tab.locator("body").get_attribute("data-md-color-scheme")]
     for _ in range(2):
-        tab.locator("[data-md-component=palette] label:visible").click()
+        tab.locator(".palette label:visible").click()
         found.append(tab.locator("body").get_attribute("data-md-color-scheme"))
     tab.evaluate("localStorage.clear()")
     assert found == ["default", "default", "slate"]  # automatic, light, dark
+
+
+def test_palette_stays_chosen(visit):
+    tab = visit("", width=1280).tab
+    body, bar = tab.locator("body"), tab.locator("meta[name=theme-color]")
+    light = bar.get_attribute("content")
+    for _ in range(2):
+        tab.locator(".palette label:visible").click()
+    assert bar.get_attribute("content") != light, "the bar that a phone shows above the page"
+    assert tab.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+    visit(CHAPTER)
+    expect(body).to_have_attribute("data-md-color-scheme", "slate")
+    tab.locator(".palette input").last.press("Enter")  # the next of three: automatic again
+    expect(body).to_have_attribute("data-md-color-scheme", "default")
+    tab.emulate_media(color_scheme="dark")
+    expect(body).to_have_attribute("data-md-color-scheme", "slate")
+    expect(tab.locator(".palette label:visible")).to_have_count(1)
+    expect(body).not_to_have_attribute("data-md-color-switching", "")
+    tab.evaluate("localStorage.clear()")
 
 
 def test_long_docstrings_unfold(visit):

@@ -7,10 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 from jinja2 import Environment, FileSystemLoader
+from selectolax.lexbor import LexborHTMLParser
 
 from docs._tools.built import addresses
+from docs._tools.finish.policy import with_policy
 from docs._tools.generate import ADDRESSES
-from docs._tools.security import with_policy
 from tests.conftest import ROOT, Site
 from tests.site.test_html import CHECKS
 
@@ -63,7 +64,7 @@ def test_a_redirect_keeps_the_addresses_of_its_page(tmp_path: Path):
     config = SimpleNamespace(site_name="n", theme=theme, use_directory_urls=True)
     page = SimpleNamespace(meta={"redirect": "new/#a", "description": "moved"})
     html = environment.get_template("redirect.html").render(config=config, page=page)
-    html = with_policy(html, "old", config)
+    html = with_policy(html, LexborHTMLParser(html), "old", stated=True)
     assert not [problem for check in CHECKS for problem in check(html)]
     for place, text in {"new": "<h1 id=a></h1><a id=b></a><p id=c></p>", "old": html}.items():
         (tmp_path / place).mkdir()

@@ -8,17 +8,18 @@ import re
 import unicodedata
 from base64 import b64encode
 from collections import Counter
+from collections.abc import Iterator
 from hashlib import sha256
-from types import SimpleNamespace
+from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 from xml.etree.ElementTree import Element
 
 import pytest
 from fontTools.ttLib import TTFont
-from mkdocs.exceptions import PluginError
+from selectolax.lexbor import LexborHTMLParser
 
 from docs._tools.built import parse
-from docs._tools.security import CHARSET, POLICY, with_policy
+from docs._tools.finish.policy import CHARSET, POLICY, with_policy
 from tests.conftest import ROOT, Site
 
 RESOURCES = {"src", "srcset", "poster", "data", "background"}
@@ -110,6 +111,55 @@ def broken_links(site: Site) -> list[str]:
     return problems
 
 
+def outside_forms(element: Element) -> Iterator[Element]:
+    """Yield an element and what is in it, in order; of forms, which need a script, nothing."""
+    if element.tag != "form":
+        yield element
+        for child in element:
+            yield from outside_forms(child)
+
+
+def shows(page: Element, name: str) -> bool:
+    """Tell whether a page has a figure of that name, or a table below the heading of that id."""
+    heading = None
+    for element in outside_forms(page):
+        if element.tag == "svg" and name in element.get("aria-labelledby", "").split():
+            return True
+        if re.fullmatch("h[1-6]", element.tag):
+            heading = element.get("id")
+        if element.tag == "table" and heading == name:
+            return True
+    return False
+
+
+def fallbacks(page: Element) -> list[str]:
+    """Say what a page with an explorer lacks for readers without JavaScript."""
+    content = page.find(".//article")
+    forms = [] if content is None else [*content.iter("form")]
+    if not forms:
+        return ["loads explorer.js and has no form"]
+    named = [form.get("data-fallback", "") for form in forms]
+    return [
+        f"has no figure named {name!r}, nor a table below the heading of that id: data-fallback "
+        "of the form must name what shows the same without JavaScript"
+        for name in named
+        if not shows(page, name)
+    ]
+
+
+def explorers(site: Site, docs: Path) -> list[str]:
+    """Say what is wrong with the explorers of a site that was built from docs."""
+    problems = []
+    for url in site.pages:
+        scripts = [urljoin(url, e.get("src", "")) for e in site.tree(url).iter("script")]
+        for script in scripts:
+            if script.endswith("/explorer.js"):
+                form = script.removesuffix(".js") + ".html"
+                found = [] if (docs / form).is_file() else [f"loads {script} without docs/{form}"]
+                problems += [f"{url}: it {what}" for what in found + fallbacks(site.tree(url))]
+    return problems
+
+
 @pytest.mark.parametrize("check", CHECKS)
 def test_pages(site: Site, check):
     texts = {url: file.read_text(encoding="utf-8") for url, file in site.pages.items()}
@@ -119,6 +169,11 @@ def test_pages(site: Site, check):
 
 def test_links(site: Site):
     assert not broken_links(site)
+
+
+def test_explorers_have_a_fallback(site: Site):
+    problems = explorers(site, ROOT / "docs")
+    assert not problems, "\n".join(problems)
 
 
 def test_languages_and_descriptions(site: Site):
@@ -181,17 +236,68 @@ def test_checks_see(name):
     assert check(f"{PAGE}</head><body>{body}</body></html>")
 
 
-def test_what_no_policy_allows_fails_the_build(monkeypatch):
-    config = SimpleNamespace(use_directory_urls=True)
+SCRIPTS_AND_STYLES = {
+    "<p STYLE='top: 0'>": "style",
+    "<p id=a onclick=x()>": "onclick",
+    "<p/onclick=x()>": "onclick",
+    "<a href=' javascript:0'>": "href",
+    "<a href='javascript&#58;0'>": "href",
+    "<svg><a xlink:href='javascript:0'>": "xlink:href",
+}
+
+
+def test_a_page_gets_its_policy():
     page = (
         f"{PAGE}{CHARSET}<script>0</script><p title=\"a style='' onclick=''\"> style='' onclick=''"
     )
-    assert not policy(with_policy(page, "page/", config))
-    for body in ("<p STYLE='top: 0'>", "<p id=a onclick=x()>", "<a href=' javascript:0'>"):
-        with pytest.raises(PluginError, match=r"^page/: its policy forbids "):
-            with_policy(page + body, "page/", config)
-    monkeypatch.setattr("sys.argv", ["mkdocs", "serve"])  # its pages reload by a script it adds
-    assert with_policy(page, "page/", config) == page
+    assert not policy(with_policy(page, LexborHTMLParser(page), "page/", stated=True))
+    assert with_policy(page, LexborHTMLParser(page), "page/", stated=False) == page
+
+
+@pytest.mark.parametrize("body", SCRIPTS_AND_STYLES)
+@pytest.mark.parametrize("stated", [True, False])
+def test_what_no_policy_allows_is_refused(body: str, stated: bool):
+    page = f"{PAGE}{CHARSET}{body}"
+    message = rf"^page/: its policy forbids {SCRIPTS_AND_STYLES[body]}="
+    with pytest.raises(ValueError, match=message):
+        with_policy(page, LexborHTMLParser(page), "page/", stated=stated)
+
+
+@pytest.mark.parametrize(
+    "page", [PAGE, with_policy(PAGE + CHARSET, LexborHTMLParser(PAGE), "", stated=True)]
+)
+def test_a_page_without_a_place_for_its_policy_is_refused(page: str):
+    with pytest.raises(ValueError, match=r"^page/: a page must be as its engine left it"):
+        with_policy(page, LexborHTMLParser(page), "page/", stated=True)
+
+
+FORM = '<form data-fallback="a"><table></table></form>'
+FIGURE = '<svg aria-labelledby="a b"></svg>'
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (FORM, "no figure named 'a', nor a table"),
+        (f"<h2 id=a>a</h2>{FORM}<h3>b</h3><table></table>", "no figure named 'a'"),
+        (FORM.replace("=", "s=") + FIGURE, "no figure named ''"),
+        (FIGURE, "has no form"),
+        (FORM + FIGURE, ""),
+        (f"<h2 id=a>a</h2>{FORM}<p><table></table>", ""),
+    ],
+)
+def test_explorer_check_sees(tmp_path, body, message):
+    site, docs = tmp_path / "site", tmp_path / "docs"
+    for folder in (site / "p", docs / "p"):
+        folder.mkdir(parents=True)
+    (site / "404.html").touch()
+    page = f'{PAGE}</head><body><article>{body}</article><script src="explorer.js"></script>'
+    (site / "p" / "index.html").write_text(page)
+    form, *found = explorers(Site(site), docs)
+    assert form == "p/: it loads p/explorer.js without docs/p/explorer.html"
+    assert [message in problem for problem in found] == [True] * bool(message)
+    (docs / "p" / "explorer.html").touch()
+    assert explorers(Site(site), docs) == found
 
 
 def test_link_check_sees(tmp_path):

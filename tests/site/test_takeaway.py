@@ -8,12 +8,14 @@ import sys
 import sysconfig
 import venv
 import zipfile
+from importlib.metadata import files, requires
 from pathlib import Path
 from posixpath import join, normpath
 from urllib.parse import urldefrag
 
 import nbformat
 import pytest
+from packaging.requirements import Requirement
 
 from docs._tools import built
 from tests.conftest import ROOT, Site
@@ -47,6 +49,8 @@ def test_twins_say_what_the_pages_show(site: Site):
         code = [re.sub(f"^{m[1]}", "", m[4], flags=re.M).strip() for m in fences]
         assert code == [block.strip() for block in built.python_blocks(page)], url
         assert sum(e.get("class") == "install" for e in site.tree(url).iter()) == bool(code), url
+        taken = sum(e.get("class") == "takeaway" for e in site.tree(url).iter())
+        assert taken == (url.removeprefix("zh/") not in {"", "reference/api/"}), url
         formulas = [flat("".join(e.itertext())) for e in site.tree(url).iter("annotation")]
         assert [flat(m[2]) for m in FORMULA.finditer(prose(text))] == formulas, url
         for link in links(text):
@@ -100,26 +104,59 @@ def test_llms_lists_every_page_and_holds_it(site: Site, root):
 def run(python: Path, blocks: list[str]) -> list[str]:
     """Run blocks in one interpreter, each with names of its own; return what they print."""
     runner = "import json, sys\nfor b in json.load(sys.stdin): exec(b, {'__name__': '__main__'})"
-    command, given = [python, "-I", "-W", "error", "-c", runner], json.dumps(blocks)
-    done = subprocess.run(command, input=given, capture_output=True, text=True, check=True)  # noqa: S603
+    # PyTorch itself warns where there is no NumPy
+    quiet = ["-W", "error", "-W", "ignore:Failed to initialize NumPy:UserWarning"]
+    command, given = [python, "-I", *quiet, "-c", runner], json.dumps(blocks)
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
-def test_the_line_on_the_page_installs_the_code_of_the_page(site: Site, visit, tmp_path):
+def needed(package: str) -> set[str]:
+    """Return a package and all that it needs here, by the names they are installed under."""
+    found, new = set(), {package}
+    while new:
+        found |= new
+        wanted = (Requirement(line) for name in new for line in requires(name) or [])
+        new = {r.name for r in wanted if r.marker is None or r.marker.evaluate()} - found
+    return found
+
+
+@pytest.fixture(scope="module")
+def reader(visit, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the interpreter of a reader who has PyTorch and runs the line of the page."""
     tab = visit(CHAPTER).tab
     tab.locator(".install button").click()
     line = tab.evaluate("navigator.clipboard.readText()")
-    venv.create(tmp_path, symlinks=True)
-    python = tmp_path / "bin/python"
-    (packages,) = tmp_path.glob("lib/*/site-packages")
-    # shows it PyTorch, and not this project, whose own .pth file is not read there
-    (packages / "torch.pth").write_text(sysconfig.get_path("purelib"))
+    folder = tmp_path_factory.mktemp("reader")
+    venv.create(folder, symlinks=True)
+    (packages,) = folder.glob("lib/*/site-packages")
+    for package in needed("torch"):  # PyTorch alone: nothing else that is installed here
+        for top in {file.parts[0] for file in files(package) or []} - {"..", "__pycache__"}:
+            if not (packages / top).exists():
+                (packages / top).symlink_to(Path(sysconfig.get_path("purelib")) / top)
+    python = folder / "bin/python"
     pip = [sys.executable, "-m", "pip", "--python", python, *shlex.split(line)[1:]]
     subprocess.run([*pip, "--no-index", "--no-compile"], check=True, capture_output=True)  # noqa: S603
-    (place,) = run(python, ["import attn_docs; print(attn_docs.__path__[0])"])
-    assert Path(place) == packages / "attn_docs"
-    for file in (ROOT / "attn_docs").rglob("*.*"):
-        if file.suffix != ".pyc":
-            assert (packages / file.relative_to(ROOT)).read_bytes() == file.read_bytes()
+    return python
+
+
+def test_the_line_on_the_page_installs_the_code_of_the_page(site: Site, reader: Path):
+    (place,) = run(reader, ["import attn_docs; print(attn_docs.__path__[0])"])
+    installed = {file for file in Path(place).rglob("*.*") if file.suffix != ".pyc"}
+    ours = {file for file in (ROOT / "attn_docs").rglob("*.*") if file.suffix != ".pyc"}
+    names = {file.relative_to(ROOT / "attn_docs") for file in ours}
+    assert {file.relative_to(place) for file in installed} == names
+    for name in names:
+        assert (Path(place) / name).read_bytes() == (ROOT / "attn_docs" / name).read_bytes()
     shown = built.python_blocks(site.pages[CHAPTER])
-    assert run(python, shown) == [line for block in shown for line in built.output_lines(block)]
+    assert run(reader, shown) == [line for block in shown for line in built.output_lines(block)]
+
+
+def test_every_module_of_the_library_imports_with_pytorch_alone(reader: Path):
+    with pytest.raises(AssertionError, match="No module named 'drawsvg'"):
+        run(reader, ["import drawsvg"])
+    scripts = {ROOT / "attn_docs" / folder for folder in ("examples", "exhibits")}
+    sources = [p for p in (ROOT / "attn_docs").rglob("*.py") if not scripts & {*p.parents}]
+    places = sorted(path.relative_to(ROOT).with_suffix("") for path in sources)
+    run(reader, [f"import {'.'.join(place.parts)}" for place in places])

@@ -20,58 +20,15 @@ from docs._kit.draw import (
     stage_line,
     write,
 )
+from docs._kit.text import texts
 
 KEY = "foundations-additive"
 EXAMPLE = {"n": 3, "m": 5, "q": 4, "k": 2, "h": 4, "e": 2}
 
-_BLOCKS = {
-    "en": {
-        "title": "Additive attention, with shapes",
-        "desc": (
-            "q_proj turns the queries, n × q, into n × h numbers; k_proj turns the keys, m × k, "
-            "into m × h. Each query is added to each key, which makes n × m × h numbers; tanh "
-            "keeps that shape; score_proj makes the n × m scores of them. Softmax over the keys "
-            "makes weights, n × m, and the weights times the values, m × e, are the output, "
-            "n × e. The small grids show each shape for n = {n}, m = {m}, q = {q}, k = {k}, "
-            "h = {h} and e = {e}."
-        ),
-        "query": "queries",
-        "key": "keys",
-        "value": "values",
-        "add": "add, each with each",
-        "normalise": "softmax over keys",
-        "mix": "weights × values",
-        "hidden": "hidden, ",
-        "scores": "scores, ",
-        "weights": "weights, ",
-        "output": "output",
-    },
-    "zh": {
-        "title": "加性注意力及各处的形状",
-        "desc": (
-            "q_proj 把 n × q 的查询变成 n × h 个数，k_proj 把 m × k 的键变成 m × h 个数。"
-            "每个查询与每个键相加，得到 n × m × h 个数；tanh 不改变形状；"
-            "score_proj 再由它得到 n × m 的分数。沿着键做 softmax 得到 n × m 的权重，"
-            "权重乘以 m × e 的值，就是 n × e 的输出。"
-            "小方格按 n = {n}、m = {m}、q = {q}、k = {k}、h = {h}、e = {e} 画出各处的形状。"
-        ),
-        "query": "查询",
-        "key": "键",
-        "value": "值",
-        "add": "两两相加",
-        "normalise": "沿键做 softmax",
-        "mix": "权重 × 值",
-        "hidden": "隐藏层，",
-        "scores": "分数，",
-        "weights": "权重，",
-        "output": "输出",
-    },
-}
-
 
 def block_diagram(language: str) -> str:
     """Draw the way from queries and keys to scores and output, with the shape on every arrow."""
-    text = _BLOCKS[language]
+    text = texts(__file__, "block-diagram", language)
     drawing = canvas(340, 492)
     middle, width, height = 112, 224, 32
     for name, shape, x in (("query", "nq", 1), ("key", "mk", 123), ("value", "me", 239)):
@@ -151,41 +108,9 @@ def scores() -> dict[str, Tensor]:
     return {"additive": attend.score(numbers, numbers)[0], "dot": (numbers @ numbers.mT)[0]}
 
 
-_SCORES = {
-    "en": {
-        "title": "Two scores of numbers q and k",
-        "desc": (
-            "Two grids, queries from −2 to 2 as rows and keys from −2 to 2 as columns, the score "
-            "written in each cell; one colour for scores above zero, another for scores below, "
-            "the stronger the larger. The additive score tanh(q + k) lies between −1 and 1, is "
-            "the same along each diagonal of equal q + k, and grows with k in every row. The dot "
-            "product q·k goes from −4 to 4; it grows with k where q is positive, falls where q "
-            "is negative, and is zero where q is."
-        ),
-        "query": "query",
-        "key": "key",
-        "additive": "additive: tanh(q + k)",
-        "dot": "dot product: q · k",
-    },
-    "zh": {
-        "title": "数 q 与 k 的两种分数",
-        "desc": (
-            "两个方格图，行是 −2 到 2 的查询，列是 −2 到 2 的键，每格写着分数；"
-            "正的分数一种颜色，负的另一种，绝对值越大颜色越深。加性分数 tanh(q + k) "
-            "在 −1 与 1 之间，沿着 q + k 相等的对角线不变，每一行都随 k 增大。"
-            "点积 q·k 从 −4 到 4；q 为正的行随 k 增大，q 为负的行随 k 减小，q 为零的行全是零。"
-        ),
-        "query": "查询",
-        "key": "键",
-        "additive": "加性：tanh(q + k)",
-        "dot": "点积：q · k",
-    },
-}
-
-
 def score_maps(language: str) -> str:
     """Draw the additive score and the dot product over queries and keys of one number."""
-    text = _SCORES[language]
+    text = texts(__file__, "score-maps", language)
     drawing = canvas(340, 384)
     for name, matrix, top in zip(("additive", "dot"), scores().values(), (0, 196), strict=True):
         group = drawsvg.Group(data_score=name)

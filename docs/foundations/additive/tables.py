@@ -6,6 +6,7 @@ import torch
 
 from attn_docs import AdditiveAttention
 from docs._kit.markdown import table
+from docs._kit.text import texts
 
 SIZE = 64
 LENGTHS = (128, 1024, 8192)
@@ -29,10 +30,7 @@ def hidden_bytes(n: int, m: int, h: int, dtype: torch.dtype = torch.float32) -> 
 
 def cost(language: str) -> str:
     """Return the score's operations and memory against length, beside the dot product's."""
-    header = {
-        "en": ("length $n = m$", "operations", "dot product", "hidden layer", "scores"),
-        "zh": ("长度 $n = m$", "运算次数", "点积的运算次数", "隐藏层占用", "分数占用"),
-    }[language]
+    text = texts(__file__, "cost", language)
     rows = (
         (
             f"{n:,}",
@@ -43,18 +41,8 @@ def cost(language: str) -> str:
         )
         for n in LENGTHS
     )
-    count = parameters(SIZE, SIZE, SIZE)
-    caption = {
-        "en": (
-            f"The score alone, $d_q = d_k = h = {SIZE}$, {count:,} parameters, float32, batch 1. "
-            "The dot product has no hidden layer and the same scores."
-        ),
-        "zh": (
-            f"只算打分，$d_q = d_k = h = {SIZE}$，{count:,} 个参数，float32，批次为 1。"
-            "点积没有隐藏层，分数的占用与此相同。"
-        ),
-    }[language]
-    return f"{table(header, rows)}\n\n{caption}"
+    caption = text["caption"].format(size=SIZE, count=parameters(SIZE, SIZE, SIZE))
+    return f"{table(text['header'], rows)}\n\n{caption}"
 
 
 TABLES = {"cost": cost}

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from docs._kit import chart
 from docs._kit.draw import stage_line
+from docs._kit.text import texts
 
 KEY = "foundations-bilinear"
 SIZES = (2, 4, 8, 16, 32, 64, 128)
@@ -48,40 +49,6 @@ def _products(seed: int) -> tuple[float, ...]:
     return tuple(variances)
 
 
-_TEXT = {
-    "en": {
-        "title": "Variance of the bilinear score under two divisors",
-        "desc": (
-            "Two charts of the variance of the score against the query's size d, from 2 to 128, "
-            "keys being twice as large, both axes logarithmic. Above, the entries of W start "
-            "small, with variance 1/√(q·k): divided by ⁴√(q·k) the score keeps a variance near "
-            "1, at d = 128 {small_fourth}; divided by √(q·k) it falls to {small_square}. Below, "
-            "the entries start with variance 1: divided by ⁴√(q·k) the variance grows to "
-            "{unit_fourth}; divided by √(q·k) it stays near 1, at d = 128 {unit_square}."
-        ),
-        "small": "W starts with variance 1/√(q·k)",
-        "unit": "W starts with variance 1",
-        "fourth": "divided by ⁴√(q·k)",
-        "square": "divided by √(q·k)",
-        "x": "query size d (keys: 2d)",
-    },
-    "zh": {
-        "title": "两种除数下双线性分数的方差",
-        "desc": (
-            "两幅图，画出分数的方差随查询维度 d 的变化，d 从 2 到 128，键的维度是它的两倍，"
-            "两个轴都是对数轴。上图里 W 的元素初始较小，方差为 1/√(q·k)："
-            "除以 ⁴√(q·k)，方差保持在 1 附近，d = 128 时为 {small_fourth}；"
-            "除以 √(q·k)，方差降到 {small_square}。下图里元素的初始方差为 1："
-            "除以 ⁴√(q·k)，方差升到 {unit_fourth}；除以 √(q·k)，保持在 1 附近，"
-            "d = 128 时为 {unit_square}。"
-        ),
-        "small": "W 的初始方差为 1/√(q·k)",
-        "unit": "W 的初始方差为 1",
-        "fourth": "除以 ⁴√(q·k)",
-        "square": "除以 √(q·k)",
-        "x": "查询维度 d（键：2d）",
-    },
-}
 _MARKS = {"linewidth": 2, "markersize": 5, "markeredgewidth": 0}
 _LOOKS = {
     "fourth": {"color": chart.ACCENT, "marker": "o", "linestyle": "solid", **_MARKS},
@@ -99,7 +66,7 @@ _LABELS = {
 
 def variance(language: str) -> str:
     """Chart the variance of the score against size, for both starts and both divisors."""
-    text = _TEXT[language]
+    text = texts(__file__, "variance", language)
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(340, 356)
         for index, start in enumerate(STARTS):

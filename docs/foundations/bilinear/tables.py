@@ -4,6 +4,7 @@ import math
 
 from attn_docs import AdditiveAttention, BilinearAttention
 from docs._kit.markdown import table
+from docs._kit.text import texts
 
 SIZES = ((64, 64), (64, 512), (768, 768))
 HIDDEN = 64
@@ -22,14 +23,10 @@ def operations(n: int, m: int, q: int, k: int) -> int:
 
 def cost(language: str) -> str:
     """Return parameters and operations for several sizes, beside additive attention's."""
-    header = {
-        "en": ("$d_q$, $d_k$", "parameters", "operations", "additive: parameters", "hidden layer"),
-        "zh": ("$d_q$，$d_k$", "参数量", "运算次数", "加性：参数量", "隐藏层占用"),
-    }[language]
-    comma = {"en": ", ", "zh": "，"}[language]
+    text = texts(__file__, "cost", language)
     rows = (
         (
-            f"{q}{comma}{k}",
+            f"{q}{text['comma']}{k}",
             f"{parameters(q, k):,}",
             f"{operations(LENGTH, LENGTH, q, k) / 1e6:,.0f} M",
             f"{sum(p.numel() for p in AdditiveAttention(q, k, HIDDEN).parameters()):,}",
@@ -37,17 +34,8 @@ def cost(language: str) -> str:
         )
         for q, k in SIZES
     )
-    caption = {
-        "en": (
-            f"The score alone, $n = m = {LENGTH:,}$. The last two columns are additive attention "
-            f"with $h = {HIDDEN}$, in float32; bilinear attention has no hidden layer."
-        ),
-        "zh": (
-            f"只算打分，$n = m = {LENGTH:,}$。最后两列是 $h = {HIDDEN}$ 的加性注意力，float32；"
-            "双线性注意力没有隐藏层。"
-        ),
-    }[language]
-    return f"{table(header, rows)}\n\n{caption}"
+    caption = text["caption"].format(length=LENGTH, hidden=HIDDEN)
+    return f"{table(text['header'], rows)}\n\n{caption}"
 
 
 TABLES = {"cost": cost}

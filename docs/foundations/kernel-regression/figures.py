@@ -12,6 +12,7 @@ from torch import Tensor
 from attn_docs import KernelRegression, nadaraya_watson
 from docs._kit import chart
 from docs._kit.draw import SHADE, canvas, cells, finish, stage_line, write
+from docs._kit.text import texts
 
 KEY = "foundations-kernel-regression"
 WIDTHS = (0.03, 0.23, 2.0)
@@ -82,33 +83,9 @@ def numbers() -> dict[str, str]:
     }
 
 
-_FIT = {
-    "en": {
-        "title": "Forty pairs fitted with three widths",
-        "desc": (
-            "Three charts of the same 40 pairs, x from 0 to 6, scattered about the curve "
-            "2 sin x, which is dotted. With width {narrow} the fit jumps from pair to pair. "
-            "With width {middle} it follows the curve. With width {wide} it is nearly flat."
-        ),
-        "width": "width",
-        "x": "x",
-    },
-    "zh": {
-        "title": "用三种宽度拟合四十个数据对",
-        "desc": (
-            "三幅图，画的是同样的 40 个数据对，x 从 0 到 6，散布在点线 2 sin x 的两侧。"
-            "宽度为 {narrow} 时，拟合从一个点跳到下一个点；宽度为 {middle} 时，拟合跟随曲线；"
-            "宽度为 {wide} 时，拟合几乎是平的。"
-        ),
-        "width": "宽度",
-        "x": "x",
-    },
-}
-
-
 def fit(language: str) -> str:
     """Chart the pairs, the curve they were made from, and the fit with three widths."""
-    text = _FIT[language]
+    text = texts(__file__, "fit", language)
     x, y = pairs()
     grid = torch.linspace(0, 6, 91, dtype=torch.float64)
     with matplotlib.style.context(chart.STYLE):
@@ -130,40 +107,14 @@ def fit(language: str) -> str:
             axes.plot(x.repeat_interleave(3), squares, **marks, gid=f"part:pairs-{index}")
             prediction = nadaraya_watson(grid, x, y, width=width)
             axes.plot(grid, prediction, color=chart.ACCENT, linewidth=2, gid=f"part:fit-{index}")
-        figure.text(328 / 340, 6 / 424, text["x"], ha="right", va="baseline")
+        figure.text(328 / 340, 6 / 424, "x", ha="right", va="baseline")
         desc = text["desc"].format(narrow=WIDTHS[0], middle=WIDTHS[1], wide=f"{WIDTHS[2]:g}")
         return chart.finish(figure, f"{KEY}-fit", text["title"], desc)
 
 
-_WEIGHTS = {
-    "en": {
-        "title": "Weights of five queries over seven keys",
-        "desc": (
-            "A grid of weights, width {width:g}. Each row is a query, each column the key of a "
-            "pair, and each row sums to 1; the darker a cell, the larger its weight. {rows}."
-        ),
-        "row": "Query {query:g}: {weights}",
-        "join": (", ", ". "),
-        "query": "query",
-        "key": "key",
-    },
-    "zh": {
-        "title": "五个查询对七个键的权重",
-        "desc": (
-            "由权重组成的方格图，宽度为 {width:g}。每一行是一个查询，每一列是一个数据对的键，"
-            "每一行的和为 1；格子越深，权重越大。{rows}。"
-        ),
-        "row": "查询 {query:g}：{weights}",
-        "join": ("，", "。"),
-        "query": "查询",
-        "key": "键",
-    },
-}
-
-
 def weights(language: str) -> str:
     """Draw how much weight each query gives to each key."""
-    text = _WEIGHTS[language]
+    text = texts(__file__, "weights", language)
     _, matrix = nadaraya_watson(
         SHOWN_QUERIES, SHOWN_KEYS, 0 * SHOWN_KEYS, width=SHOWN_WIDTH, need_weights=True
     )
@@ -190,41 +141,9 @@ def weights(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-weights", text["title"], desc)
 
 
-_LOSS = {
-    "en": {
-        "title": "Two losses against the width",
-        "desc": (
-            "A chart of the mean squared error against the width, from 0.02 to 5, on a "
-            "logarithmic axis. Measured on the pairs themselves it only falls as the width "
-            "shrinks, to 0. With each pair left out in its turn it has a lowest point, near "
-            "the width {width}, where it is {loss}; a dot marks where training ended."
-        ),
-        "y": "Mean squared error",
-        "x": "width",
-        "itself": "each pair sees itself",
-        "left-out": "leave-one-out",
-        "learned": "learned: {width}",
-    },
-    "zh": {
-        "title": "两种损失随宽度的变化",
-        "desc": (
-            "均方误差随宽度变化的图，宽度从 0.02 到 5，横轴是对数刻度。"
-            "在数据对自己身上测量时，宽度越小，误差越低，一直降到 0。"
-            "逐个留出时，误差有一个最低点，在宽度 {width} 附近，那里的误差是 {loss}；"
-            "圆点标出训练停下的地方。"
-        ),
-        "y": "均方误差",
-        "x": "宽度",
-        "itself": "每对能看到自己",
-        "left-out": "留一法",
-        "learned": "学到的宽度：{width}",
-    },
-}
-
-
 def loss(language: str) -> str:
     """Chart the loss on the pairs themselves and the leave-one-out loss against the width."""
-    text = _LOSS[language]
+    text = texts(__file__, "loss", language)
     learned = learn(leave_one_out=True)
     said = {"width": f"{learned.width:.2f}", "loss": f"{learned.loss:.2f}"}
     grid = torch.logspace(-1.69897, 0.69897, 61, dtype=torch.float64).tolist()

@@ -6,6 +6,7 @@ import torch
 
 from attn_docs import KernelRegression, nadaraya_watson
 from docs._kit.markdown import table
+from docs._kit.text import texts
 
 KEYS, VALUES = (0.0, 1.0, 3.0), (2.0, 4.0, 10.0)
 QUERY = 2.0
@@ -24,22 +25,7 @@ def weight_bytes(n: int, m: int, dtype: torch.dtype = torch.float32) -> int:
 
 def cost(language: str) -> str:
     """Return parameters, operations and memory against the number of pairs."""
-    header = {
-        "en": (
-            "pairs $m$, queries $n = m$",
-            "parameters",
-            "numbers kept",
-            "operations beside the softmax",
-            "weights in float32",
-        ),
-        "zh": (
-            "数据对 $m$，查询 $n = m$",
-            "参数量",
-            "要保存的数",
-            "运算次数（不含 softmax）",
-            "float32 权重占用",
-        ),
-    }[language]
+    text = texts(__file__, "cost", language)
     parameters = sum(p.numel() for p in KernelRegression().parameters())
     rows = (
         (
@@ -51,13 +37,7 @@ def cost(language: str) -> str:
         )
         for m in LENGTHS
     )
-    caption = {
-        "en": (
-            "One parameter if the width is learned, none if it is fixed. One MiB is $2^{20}$ bytes."
-        ),
-        "zh": "学习宽度时有一个参数，固定宽度时没有参数。1 MiB 即 $2^{20}$ 字节。",
-    }[language]
-    return f"{table(header, rows)}\n\n{caption}"
+    return f"{table(text['header'], rows)}\n\n{text['caption']}"
 
 
 TABLES = {"cost": cost}

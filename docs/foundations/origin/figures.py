@@ -12,6 +12,7 @@ from torch import Tensor
 from attn_docs import scaled_dot_product_attention
 from docs._kit import chart
 from docs._kit.draw import ACCENT_2, INK, box, canvas, finish, stage_line, write
+from docs._kit.text import texts
 
 KEY = "foundations-origin"
 WORDS = 4
@@ -29,38 +30,9 @@ def edges(layer: str, n: int = WORDS) -> list[tuple[Node, Node]]:
     return into + [(("h", i), ("h", i + 1)) for i in range(n - 1)]
 
 
-_GRAPH = {
-    "en": {
-        "title": "Who waits for whom",
-        "desc": (
-            "Two graphs over four words. Recurrent: each word goes to its own state, and each "
-            "state to the next; the four states are made in steps 1, 2, 3 and 4, and the "
-            "highlighted path from the first word to the last state has four arrows. "
-            "Self-attention: each word goes to each of the four outputs, all made in step 1; the "
-            "highlighted path from the first word to the last output is a single arrow."
-        ),
-        "recurrent": "Recurrent: {steps} steps, path of {steps}",
-        "self-attention": "Self-attention: 1 step, path of 1",
-        "step": "step {step}",
-    },
-    "zh": {
-        "title": "谁要等谁",
-        "desc": (
-            "两幅图，各有四个词。循环网络：每个词通向自己的状态，每个状态通向下一个状态；"
-            "四个状态依次在第 1、2、3、4 步算出，突出显示的是从第一个词到最后一个状态的路径，"
-            "共四个箭头。自注意力：每个词都通向全部四个输出，四个输出都在第 1 步算出；"
-            "突出显示的是从第一个词到最后一个输出的路径，只有一个箭头。"
-        ),
-        "recurrent": "循环网络：{steps} 步，路径长 {steps}",
-        "self-attention": "自注意力：1 步，路径长 1",
-        "step": "第 {step} 步",
-    },
-}
-
-
 def dependencies(language: str) -> str:
     """Draw which output waits for which word or output, in an RNN and in self-attention."""
-    text = _GRAPH[language]
+    text = texts(__file__, "dependencies", language)
     drawing = canvas(340, 372)
     for layer, top in (("recurrent", 0), ("self-attention", 198)):
         group = drawsvg.Group(data_layer=layer)
@@ -151,37 +123,6 @@ def measure_gradients(series: str, *, seed: int = 0) -> tuple[float, ...]:
     return tuple(_gradient(output, n, seed + 1) for n in LENGTHS)
 
 
-_CHART = {
-    "en": {
-        "title": "What the first word still counts",
-        "desc": (
-            "The gradient of an output at the first word against the number of words, from 1 to "
-            "64, both axes logarithmic. The last state of a GRU: it falls from {gru_1} to "
-            "{gru_64}. Attention whose query asks for nothing: from {indifferent_1} to "
-            "{indifferent_64}, as one over the length. Attention whose query asks for the first "
-            "word: it stays between {asking_64} and {asking_1}."
-        ),
-        "gru": "GRU: last state",
-        "asking": "attention, asks for word 1",
-        "indifferent": "asks for nothing",
-        "x": "number of words n",
-        "y": "Gradient at the first word",
-    },
-    "zh": {
-        "title": "第一个词还剩多少影响",
-        "desc": (
-            "输出对第一个词的梯度与词数的关系，词数从 1 到 64，两个轴都是对数轴。"
-            "GRU 的最后一个状态：从 {gru_1} 降到 {gru_64}。查询什么都不问的注意力："
-            "从 {indifferent_1} 降到 {indifferent_64}，与长度成反比。"
-            "查询要找第一个词的注意力：一直在 {asking_64} 与 {asking_1} 之间。"
-        ),
-        "gru": "GRU：最后一个状态",
-        "asking": "注意力，要找第 1 个词",
-        "indifferent": "什么都不问",
-        "x": "词数 n",
-        "y": "对第一个词的梯度",
-    },
-}
 _LOOKS = {
     "gru": {"color": chart.ACCENT_2, "marker": "s", "linestyle": (0, (4, 2))},
     "asking": {"color": chart.ACCENT, "marker": "o", "linestyle": "solid"},
@@ -196,7 +137,7 @@ _LABELS = {
 
 def gradient_against_length(language: str) -> str:
     """Chart the gradient at the first word against the length."""
-    text = _CHART[language]
+    text = texts(__file__, "gradient-against-length", language)
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(340, 262)
         axes = chart.panel(figure, 44, 26, 284, 190)

@@ -1,6 +1,8 @@
-"""Steps, paths and operations of a recurrent and of a self-attention layer."""
+"""Steps, paths, operations and time of a recurrent and of a self-attention layer."""
 
 from docs._kit.markdown import table
+from docs._kit.measured import Measurement, load
+from docs._kit.text import texts
 
 SIZE = 512
 LENGTHS = (16, 512, 4096)
@@ -28,26 +30,17 @@ def longest_path(layer: str, n: int) -> int:
 
 def cost(language: str) -> str:
     """Return the two lines of the paper's table 1 that this chapter is about."""
-    header = {
-        "en": ("layer", "operations", "steps in sequence", "longest path"),
-        "zh": ("层", "运算量", "顺序步数", "最长路径"),
-    }[language]
-    names = {"en": ("recurrent", "self-attention"), "zh": ("循环层", "自注意力")}[language]
-    return table(
-        header,
-        (
-            (names[0], "$O(n \\cdot d^2)$", "$O(n)$", "$O(n)$"),
-            (names[1], "$O(n^2 \\cdot d)$", "$O(1)$", "$O(1)$"),
-        ),
+    text = texts(__file__, "cost", language)
+    rows = (
+        (text["recurrent"], "$O(n \\cdot d^2)$", "$O(n)$", "$O(n)$"),
+        (text["self-attention"], "$O(n^2 \\cdot d)$", "$O(1)$", "$O(1)$"),
     )
+    return table(text["header"], rows)
 
 
 def counted(language: str) -> str:
     """Return operations, steps and paths at several lengths."""
-    header = {
-        "en": ("$n$", "GRU", "self-attention", "ratio", "steps, GRU", "steps, self-attention"),
-        "zh": ("$n$", "GRU", "自注意力", "比值", "GRU 的步数", "自注意力的步数"),
-    }[language]
+    text = texts(__file__, "counted", language)
     rows = (
         (
             f"{n:,}",
@@ -60,13 +53,38 @@ def counted(language: str) -> str:
         for n in LENGTHS
         for gru, attention in ((gru_operations(n, SIZE), self_attention_operations(n, SIZE)),)
     )
-    caption = {
-        "en": f"Input and output size $d = {SIZE}$, one sentence, one layer, forward only. One M "
-        "is a million operations; the ratio is self-attention's to the GRU's.",
-        "zh": f"输入和输出的维度 $d = {SIZE}$，一个句子，一层，仅前向。1 M 即百万次运算；"
-        "比值是自注意力的运算量除以 GRU 的。",
-    }[language]
-    return f"{table(header, rows)}\n\n{caption}"
+    return f"{table(text['header'], rows)}\n\n{text['caption'].format(size=SIZE)}"
 
 
-TABLES = {"cost": cost, "counted": counted}
+def over_length(language: str) -> str:
+    """Return how long both layers take, and the ratios of the GRU's time to self-attention's."""
+    return over_length_table(load(__file__)["over_length"], language)
+
+
+def over_length_table(measured: Measurement, language: str) -> str:
+    """Return a measurement of both layers as a table, a row a length."""
+    text = texts(__file__, "over_length", language)
+    rows = (
+        (
+            f"{words:,}",
+            *(
+                _milliseconds(measured("time", words=words, layer=layer, unit="ms"))
+                for layer in ("gru", "attention")
+            ),
+            *(
+                f"{measured('time', words=words, passes=passes, unit='ratio'):.2g}×"
+                for passes in ("forward", "both")
+            ),
+        )
+        for words in sorted({value["words"] for value in measured.values})
+    )
+    setting = {name: measured.values[0][name] for name in ("batch", "size")}
+    caption = text["caption"].format(**setting, circumstances=measured.circumstances(language))
+    return f"{table(text['header'], rows)}\n\n{caption}\n{{ .measured }}"
+
+
+def _milliseconds(milliseconds: float) -> str:
+    return f"{milliseconds:.2g}" if milliseconds < 100 else f"{milliseconds:,.0f}"
+
+
+TABLES = {"cost": cost, "counted": counted, "over_length": over_length}

@@ -19,46 +19,18 @@ from docs._kit.draw import (
     stage_line,
     write,
 )
+from docs._kit.text import texts
+
+from .tables import VALUES, WEIGHTS
 
 KEY = "foundations-query-key-value"
 WORDS = ("the", "cat", "sleeps")
 QUERY = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 1.0, 1.0))
-WEIGHTS = ((0.2, 0.3, 0.5), (0.1, 0.8, 0.1), (0.3, 0.4, 0.3))
-VALUES = ((1.0, 0.0, 0.5), (0.0, 1.0, 0.3), (0.5, 0.5, 0.8))
-
-_MAP = {
-    "en": {
-        "title": "Attention map of “the cat sleeps”",
-        "desc": (
-            "A grid of attention weights. Each row is a query, each column a key, and each row "
-            "sums to 1; the darker a cell, the larger its weight. {rows}."
-        ),
-        "row": "Query {query}: {weights}",
-        "weight": "{weight} to {key}",
-        "join": (", ", ". "),
-        "query": "query",
-        "key": "key",
-        "sum": "sum",
-    },
-    "zh": {
-        "title": "“the cat sleeps” 的注意力图",
-        "desc": (
-            "由注意力权重组成的方格图。每一行是一个查询，每一列是一个键，每一行的和为 1；"
-            "格子越深，权重越大。{rows}。"
-        ),
-        "row": "查询 {query}：{weights}",
-        "weight": "对 {key} 为 {weight}",
-        "join": ("，", "。"),
-        "query": "查询",
-        "key": "键",
-        "sum": "和",
-    },
-}
 
 
 def attention_map(language: str) -> str:
     """Draw how much each word of "the cat sleeps" attends to each, the keys being one-hot."""
-    text = _MAP[language]
+    text = texts(__file__, "attention-map", language)
     weights = attention_weights(torch.tensor(QUERY, dtype=torch.float64), torch.eye(3).double())
     left, top, width, height = 70, 50, 72, 44
     right = left + 3 * width
@@ -97,33 +69,6 @@ def _say(weights: Tensor, text: dict) -> str:
     )
 
 
-_MEAN = {
-    "en": {
-        "title": "A weighted mean of three values",
-        "desc": (
-            "Above, three values of three components each, as outlined bars; each bar is filled "
-            "up to the share that the value's weight lets through. {values}. Below, the filled "
-            "shares stacked, component by component, on the same scale: the output is {output}."
-        ),
-        "value": "Value {index} is {value}, with weight {weight}",
-        "join": ". ",
-        "name": "value",
-        "weight": "weight",
-        "output": "output: filled parts stacked, bar by bar",
-    },
-    "zh": {
-        "title": "三个值的加权平均",
-        "desc": (
-            "上方是三个值，每个值有三个分量，画成带轮廓的柱；每根柱只填充到权重所允许的比例。"
-            "{values}。下方按同一比例尺，把填充的部分逐个分量叠放起来：输出为 {output}。"
-        ),
-        "value": "第 {index} 个值为 {value}，权重为 {weight}",
-        "join": "；",
-        "name": "值",
-        "weight": "权重",
-        "output": "输出：逐个分量叠放填充的部分",
-    },
-}
 _SOURCES = (
     {"fill": ACCENT_2},
     {"fill": ACCENT},
@@ -134,17 +79,17 @@ _UNIT = 84  # height of a bar that stands for 1
 
 def weighted_mean(language: str) -> str:
     """Draw how the second query's weights mix three values into its output."""
-    text = _MEAN[language]
-    weights, values = WEIGHTS[1], torch.tensor(VALUES, dtype=torch.float64)
+    text = texts(__file__, "weighted-mean", language)
+    weights, values = WEIGHTS[1].tolist(), VALUES.tolist()
     drawing = canvas(340, 320)
     for source, weight in enumerate(weights):
-        _value(drawing, source, weight, values[source].tolist(), text)
-    shares = torch.tensor(weights, dtype=torch.float64)[:, None] * values
+        _value(drawing, source, weight, values[source], text)
+    shares = WEIGHTS[1][:, None] * VALUES
     _output(drawing, shares, text)
     desc = text["desc"].format(
         values=text["join"].join(
             text["value"].format(index=index, value=_list(value), weight=weight)
-            for index, (value, weight) in enumerate(zip(VALUES, weights, strict=True), 1)
+            for index, (value, weight) in enumerate(zip(values, weights, strict=True), 1)
         ),
         output=_list(shares.sum(0).tolist()),
     )
@@ -191,7 +136,7 @@ def _output(drawing: drawsvg.Drawing, shares: Tensor, text: dict) -> None:
         write(drawing, f"= {sum(column):.2f}", middle, floor + 34, font_weight="bold")
 
 
-def _list(numbers: tuple[float, ...] | list[float]) -> str:
+def _list(numbers: list[float]) -> str:
     return f"[{', '.join(f'{number:g}' for number in numbers)}]"
 
 

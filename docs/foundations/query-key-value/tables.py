@@ -6,9 +6,10 @@ import torch
 
 from attn_docs.exhibits.foundations import mistyped_value
 from docs._kit.markdown import table
+from docs._kit.text import texts
 
-WEIGHTS = torch.tensor([[0.2, 0.3, 0.5], [0.1, 0.8, 0.1], [0.3, 0.4, 0.3]])
-VALUES = torch.tensor([[1.0, 0.0, 0.5], [0.0, 1.0, 0.3], [0.5, 0.5, 0.8]])
+WEIGHTS = torch.tensor([[0.2, 0.3, 0.5], [0.1, 0.8, 0.1], [0.3, 0.4, 0.3]], dtype=torch.float64)
+VALUES = torch.tensor([[1.0, 0.0, 0.5], [0.0, 1.0, 0.3], [0.5, 0.5, 0.8]], dtype=torch.float64)
 SIZES = ((64, 64), (768, 64), (4096, 128))
 
 
@@ -32,16 +33,13 @@ def projection_parameters(embed_dim: int, head_dim: int, value_dim: int) -> int:
 
 def cost(language: str) -> str:
     """Return parameters and operations of the three projections of one head."""
-    header = {
-        "en": ("input size $D$", "$d = e$", "parameters", "operations a word"),
-        "zh": ("输入维度 $D$", "$d = e$", "参数量", "每个词的运算次数"),
-    }[language]
+    text = texts(__file__, "cost", language)
     rows = (
         (f"{embed:,}", str(head), f"{count:,}", f"{2 * count:,}")
         for embed, head in SIZES
         for count in (projection_parameters(embed, head, head),)
     )
-    return table(header, rows)
+    return table(text["header"], rows)
 
 
 TABLES = {"cost": cost, "mixing": mixing}

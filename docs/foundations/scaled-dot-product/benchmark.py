@@ -1,7 +1,6 @@
 """The explicit formula against PyTorch's function, and dot product against additive scores."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -9,20 +8,14 @@ from torch import Tensor
 
 from attn_docs import AdditiveAttention, scaled_dot_product_attention
 from docs._kit.markdown import table
-from docs._kit.measure import circumstances, peak_mebibytes, seconds
+from docs._kit.measure import THREADS, kernel_of, peak_mebibytes, seconds
+from docs._kit.measured import Measurement, measurement
 
 BATCH, LENGTH, SIZE = 4, 512, 64
 
 
-class Measurement(NamedTuple):
-    """Time in seconds and peak memory in MiB of one call."""
-
-    seconds: float
-    mebibytes: float
-
-
-def measure_additive() -> dict[str, Measurement]:
-    """Measure the three ways to attend on the same input."""
+def calls() -> dict[str, Callable[[], Tensor]]:
+    """Return what is timed: three ways to attend, on the same input."""
     torch.manual_seed(0)
     query, key, value = (torch.randn(BATCH, LENGTH, SIZE) for _ in range(3))
     additive = AdditiveAttention(SIZE, SIZE, SIZE).eval().requires_grad_(False)
@@ -31,39 +24,7 @@ def measure_additive() -> dict[str, Measurement]:
         "dot": scaled_dot_product_attention,
         "pytorch": F.scaled_dot_product_attention,
     }
-    calls = {name: (lambda way=way: way(query, key, value)) for name, way in ways.items()}
-    return {name: Measurement(seconds(call), peak_mebibytes(call)) for name, call in calls.items()}
-
-
-def additive_table(measured: dict[str, Measurement], language: str) -> str:
-    """Return the measurement as a table, times as ratios to the dot product's."""
-    names = {
-        "en": {
-            "additive": "additive, one hidden layer",
-            "dot": "scaled dot product, our explicit formula",
-            "pytorch": "scaled dot product, PyTorch's function",
-        },
-        "zh": {
-            "additive": "加性打分（一个隐藏层）",
-            "dot": "缩放点积（本站的显式公式）",
-            "pytorch": "缩放点积（PyTorch 的函数）",
-        },
-    }[language]
-    header = {
-        "en": ("score", "time, relative", "peak memory"),
-        "zh": ("打分方式", "相对时间", "峰值内存"),
-    }[language]
-    rows = (
-        (name, f"{measured[way].seconds / measured['dot'].seconds:.2g}×", f"{m:,.0f} MiB")
-        for way, name in names.items()
-        for m in (measured[way].mebibytes,)
-    )
-    sizes = {
-        "en": f"Batch {BATCH}, $n = m = {LENGTH}$, all sizes {SIZE}, float32, forward only.",
-        "zh": f"批次 {BATCH}，$n = m = {LENGTH}$，所有维度为 {SIZE}，float32，仅前向。",
-    }[language]
-    space = " " if language == "en" else ""
-    return f"{table(header, rows)}\n\n{sizes}{space}{circumstances(language)}\n{{ .measured }}"
+    return {name: (lambda way=way: way(query, key, value)) for name, way in ways.items()}
 
 
 def explicit_against_pytorch() -> str:
@@ -87,9 +48,17 @@ def explicit_against_pytorch() -> str:
     return table(("length", "forward", "forward and backward"), rows)
 
 
-def main() -> dict[str, Callable[[str], str]]:
-    """Print the comparisons and return the tables that the chapter shows."""
+def measure() -> dict[str, Measurement]:
+    """Print the first comparison; measure the second, times as ratios to the dot product's."""
     print("Explicit formula against PyTorch's function, batch 2, 8 heads of 64, float32:")
     print(explicit_against_pytorch())
-    measured = measure_additive()
-    return {"additive": lambda language: additive_table(measured, language)}
+    ways = calls()
+    spent = {way: seconds(call) for way, call in ways.items()}
+    values = []
+    for way, call in ways.items():
+        setting = {"batch": BATCH, "length": LENGTH, "size": SIZE, "way": way}
+        time = {"quantity": "time", "value": spent[way] / spent["dot"], "unit": "ratio"}
+        memory = {"quantity": "peak memory", "value": peak_mebibytes(call), "unit": "MiB"}
+        kernel = {"kernel": kernel_of(call)}
+        values += [setting | time | kernel, setting | memory | kernel]
+    return {"additive": measurement(values, threads=THREADS)}

@@ -11,7 +11,7 @@ import torch
 from matplotlib.axes import Axes
 
 from attn_docs import attention_weights, masked_softmax
-from docs._kit import chart
+from docs._kit import chart, draw
 from docs._kit.draw import (
     ACCENT,
     INK,
@@ -23,6 +23,7 @@ from docs._kit.draw import (
     stage_line,
     write,
 )
+from docs._kit.text import texts
 
 KEY = "foundations-scaled-dot-product"
 SIZES = tuple(2**power for power in range(11))
@@ -96,53 +97,13 @@ def numbers() -> dict[str, str]:
     return result
 
 
-_BLOCKS = {
-    "en": {
-        "title": "Scaled dot-product attention, with shapes",
-        "desc": (
-            "Queries Q, n rows of d numbers, and keys K, m rows of d numbers, are multiplied into "
-            "n × m scores QKᵀ. The scores are divided by √d; a mask M, which is optional, adds −∞ "
-            "where a query may not attend; softmax over the keys turns each row into weights that "
-            "sum to 1. The n × m weights times the values V, m rows of e numbers, give the "
-            "output, n rows of e numbers. The small grids show each shape for n = {n}, m = {m}, "
-            "d = {d} and e = {e}."
-        ),
-        "score": "score",
-        "mask": "mask (optional)",
-        "normalise": "normalise",
-        "mix": "mix",
-        "softmax": "softmax over keys",
-        "×V": "weights × V",
-        "scores": "scores, ",
-        "weights": "weights, ",
-        "output": "output",
-    },
-    "zh": {
-        "title": "缩放点积注意力及各处的形状",
-        "desc": (
-            "查询 Q（n 行，每行 d 个数）与键 K（m 行，每行 d 个数）相乘，得到 n × m 的分数 QKᵀ。"
-            "分数除以 √d；可选的掩码 M 在不允许关注的位置加上 −∞；"
-            "沿着键做 softmax，使每一行成为和为 1 的权重。"
-            "n × m 的权重乘以值 V（m 行，每行 e 个数），得到输出（n 行，每行 e 个数）。"
-            "小方格按 n = {n}、m = {m}、d = {d}、e = {e} 画出各处的形状。"
-        ),
-        "score": "打分",
-        "mask": "掩码（可选）",
-        "normalise": "归一化",
-        "mix": "加权求和",
-        "softmax": "沿键做 softmax",
-        "×V": "权重 × V",
-        "scores": "分数，",
-        "weights": "权重，",
-        "output": "输出",
-    },
-}
 _EXAMPLE = {"n": 3, "m": 5, "d": 4, "e": 2}
 
 
 def block_diagram(language: str) -> str:
     """Draw what becomes of queries, keys and values, with the shape on every arrow."""
-    text = _BLOCKS[language]
+    text = texts(__file__, "block-diagram", language)
+    stages = texts(draw.__file__, "stages", language) | {"mask": text["mask"]}
     drawing = canvas(340, 428)
     middle, width, height, pitch = 112, 224, 32, 64
     for name, shape, x in (("Q", "nd", 1), ("K", "md", 123), ("V", "me", 239)):
@@ -154,13 +115,13 @@ def block_diagram(language: str) -> str:
         ("score", "÷ √d", "scores"),
         ("mask", "+ M", "scores"),
         ("normalise", text["softmax"], "weights"),
-        ("mix", text["×V"], ""),
+        ("mix", text["mixing"], ""),
     )
     for index, (stage, operation, result) in enumerate(rows):
         y = 73 + pitch * index
         dashes = {"stroke": INK, "stroke_dasharray": "4 3"} if stage == "mask" else {}
         box(drawing, 1, y, width - 2, height, **dashes)
-        write(drawing, text[stage], 12, y + height / 2, 12, text_anchor="start")
+        write(drawing, stages[stage], 12, y + height / 2, 12, text_anchor="start")
         bold = {"text_anchor": "end", "font_weight": "bold"}
         write(drawing, operation, width - 12, y + height / 2, 12, **bold)
         below = y + height
@@ -202,55 +163,6 @@ def _grid(drawing: drawsvg.Drawing, shape: str, x: float, y: float, cell: float 
     for column in range(1, columns):
         lines.M(x + column * cell, top).v(height)
     drawing.append(lines)
-
-
-_SQRT_D = {
-    "en": {
-        "title": "What dividing by √d keeps steady",
-        "desc": (
-            "Three charts against the head size d, from 1 to 1024, with and without the scale "
-            "1/√d, for unit-normal queries and 64 unit-normal keys. First: the standard deviation "
-            "of the logits, which go into the softmax, grows as √d without the scale, from "
-            "{logit_std_unscaled_1} to {logit_std_unscaled_1024}, and stays near "
-            "{logit_std_scaled_1024} with it. Second: the mean entropy of a query's weights falls "
-            "from {entropy_unscaled_1} to {entropy_unscaled_1024} nats without the scale and "
-            "stays near {entropy_scaled_1024} with it; equal weights would have "
-            "ln 64 = {entropy_max}. Third: the length of the gradient of the output with respect "
-            "to a query's 64 logits, each value being one unit-normal number. Its median over "
-            "4096 queries falls from {gradient_median_unscaled_1} to "
-            "{gradient_median_unscaled_1024} without the scale and stays near "
-            "{gradient_median_scaled_1024} with it."
-        ),
-        "std": "Standard deviation of the logits",
-        "entropy": "Entropy of the weights, in nats",
-        "gradient": "Median gradient at the logits",
-        "unscaled": "without 1/√d",
-        "scaled": "with 1/√d",
-        "max": "all weights equal: ln 64",
-        "x": "head size d",
-    },
-    "zh": {
-        "title": "除以 √d 使什么保持稳定",
-        "desc": (
-            "三幅图，横轴都是头维度 d，从 1 到 1024，各画出乘与不乘 1/√d 两条曲线；"
-            "查询和 64 个键都服从标准正态分布。第一幅：送入 softmax 的分数（logits）的标准差，"
-            "不缩放时按 √d 增长，从 {logit_std_unscaled_1} 升到 {logit_std_unscaled_1024}，"
-            "缩放后保持在 {logit_std_scaled_1024} 附近。第二幅：每个查询的权重的平均熵，"
-            "不缩放时从 {entropy_unscaled_1} 降到 {entropy_unscaled_1024} 奈特，"
-            "缩放后保持在 {entropy_scaled_1024} 附近；所有权重相等时为 ln 64 = {entropy_max}。"
-            "第三幅：输出对一个查询的 64 个分数的梯度的长度，其中每个值是一个标准正态的数。"
-            "它在 4096 个查询上的中位数，不缩放时从 {gradient_median_unscaled_1} 降到 "
-            "{gradient_median_unscaled_1024}，缩放后保持在 {gradient_median_scaled_1024} 附近。"
-        ),
-        "std": "分数（logits）的标准差",
-        "entropy": "权重的熵（奈特）",
-        "gradient": "分数处的梯度（中位数）",
-        "unscaled": "不乘 1/√d",
-        "scaled": "乘以 1/√d",
-        "max": "所有权重相等：ln 64",
-        "x": "头维度 d",
-    },
-}
 
 
 class _Panel(NamedTuple):
@@ -304,7 +216,7 @@ _PANELS = (
 
 def sqrt_d(language: str) -> str:
     """Chart the logits, the entropy and the gradient against d, with and without the scale."""
-    text = _SQRT_D[language]
+    text = texts(__file__, "sqrt-d", language)
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(340, 454)
         for index, panel in enumerate(_PANELS):

@@ -1,4 +1,4 @@
-"""What scaled dot-product attention costs, and the softmax explorer with its table."""
+"""What scaled dot-product attention costs, counted and measured, and the softmax explorer."""
 
 import functools
 import json
@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 
 from attn_docs import masked_softmax
-from docs._kit import form
+from docs._kit.form import fill
 from docs._kit.markdown import table
+from docs._kit.measured import Measurement, load
+from docs._kit.text import texts
 
 HEAD_DIM = 64
 LENGTHS = (128, 1024, 8192)
@@ -27,10 +29,7 @@ def weight_bytes(n: int, m: int, dtype: torch.dtype = torch.float32) -> int:
 
 def cost(language: str) -> str:
     """Return operations and memory of one head against length."""
-    header = {
-        "en": ("length $n = m$", "parameters", "operations", "weights in float32"),
-        "zh": ("长度 $n = m$", "参数量", "运算次数", "float32 权重占用"),
-    }[language]
+    text = texts(__file__, "cost", language)
     rows = (
         (
             f"{n:,}",
@@ -40,11 +39,28 @@ def cost(language: str) -> str:
         )
         for n in LENGTHS
     )
-    caption = {
-        "en": f"One head, $d = e = {HEAD_DIM}$. One M is a million, one MiB is $2^{{20}}$ bytes.",
-        "zh": f"一个头，$d = e = {HEAD_DIM}$。1 M 即百万，1 MiB 即 $2^{{20}}$ 字节。",
-    }[language]
-    return f"{table(header, rows)}\n\n{caption}"
+    return f"{table(text['header'], rows)}\n\n{text['caption'].format(size=HEAD_DIM)}"
+
+
+def additive(language: str) -> str:
+    """Return what additive scores cost beside the dot product's."""
+    return additive_table(load(__file__)["additive"], language)
+
+
+def additive_table(measured: Measurement, language: str) -> str:
+    """Return a measurement of the three ways to attend as a table, a row a way."""
+    text = texts(__file__, "additive", language)
+    rows = (
+        (
+            text[way],
+            f"{measured('time', way=way):.2g}×",
+            f"{measured('peak memory', way=way):,.0f} MiB",
+        )
+        for way in ("additive", "dot", "pytorch")
+    )
+    setting = {name: measured.values[0][name] for name in ("batch", "length", "size")}
+    caption = text["caption"].format(**setting, circumstances=measured.circumstances(language))
+    return f"{table(text['header'], rows)}\n\n{caption}\n{{ .measured }}"
 
 
 POWERS = 11  # d = 1, 2, 4, …, 1024
@@ -86,26 +102,7 @@ def explored(power: int, *, scaled: bool = True, temperature: float = 1.0) -> di
 
 def softmax(language: str) -> str:
     """Return what the softmax does with the scores of six keys, with and without the division."""
-    header = {
-        "en": (
-            "$d$",
-            "largest weight",
-            "entropy",
-            "$\\lVert J \\rVert$",
-            "without: largest weight",
-            "entropy",
-            "$\\lVert J \\rVert$",
-        ),
-        "zh": (
-            "$d$",
-            "最大的权重",
-            "熵",
-            "$\\lVert J \\rVert$",
-            "不除：最大的权重",
-            "熵",
-            "$\\lVert J \\rVert$",
-        ),
-    }[language]
+    text = texts(__file__, "softmax", language)
     rows = []
     for size in TABULATED:
         row = [f"{size:,}"]
@@ -114,90 +111,31 @@ def softmax(language: str) -> str:
             row += [f"{found['weight'].max():.3f}", f"{found['entropy'].abs():.3f}"]
             row.append(f"{found['gradient']:.2g}")
         rows.append(tuple(row))
-    caption = {
-        "en": f"One random query and {KEYS} random keys, of which the first $d$ components count. "
-        "Columns two to four are with the division by $\\sqrt{d}$, the last three without it.",
-        "zh": f"一个随机的查询和 {KEYS} 个随机的键，只算前 $d$ 个分量。"
-        "第二到四栏除以 $\\sqrt{d}$，最后三栏不除。",
-    }[language]
-    return f"{table(header, rows)}\n\n{caption}"
-
-
-_SOFTMAX = {
-    "en": {
-        "label": "Softmax explorer",
-        "power": "Size d",
-        "temperature": "Temperature",
-        "scale": "Divide by √d",
-        "caption": "One query and six keys",
-        "key": "key",
-        "score": "q · k",
-        "logit": "logit",
-        "weight": "weight",
-        "entropy": "Entropy",
-        "gradient": "Length of the derivative ‖J‖",
-        "colon": ": ",
-    },
-    "zh": {
-        "label": "softmax 试验台",
-        "power": "维度 d",
-        "temperature": "温度",
-        "scale": "除以 √d",
-        "caption": "一个查询和六个键",
-        "key": "键",
-        "score": "q · k",
-        "logit": "logit",
-        "weight": "权重",
-        "entropy": "熵",
-        "gradient": "导数的范数 ‖J‖",
-        "colon": "：",
-    },
-}
+    return f"{table(text['header'], rows)}\n\n{text['caption'].format(keys=KEYS)}"
 
 
 def softmax_explorer(language: str) -> str:
     """Return the form of the softmax explorer with what it shows at first, and its data."""
-    text = _SOFTMAX[language]
     found = explored(EXPLORED)
-    columns = zip(*(found[name].tolist() for name in ("score", "logit", "weight")), strict=True)
-    rows = [
-        f'<tr><th scope="row">{key}</th><td>{score:.2f}</td><td>{logit:.2f}</td>'
-        f'<td>{weight:.3f} <svg aria-hidden="true"><rect width="{100 * weight:.1f}%" height="100%">'
-        "</rect></svg></td></tr>"
-        for key, (score, logit, weight) in enumerate(columns)
-    ]
-    heads = "".join(
-        f'<th scope="col">{text[name]}</th>' for name in ("key", "score", "logit", "weight")
+    columns = (found[name].tolist() for name in ("score", "logit", "weight"))
+    return fill(
+        __file__,
+        **texts(__file__, "softmax-explorer", language),
+        power_most=POWERS - 1,
+        power_at_first=EXPLORED,
+        rows=list(zip(*columns, strict=True)),
+        entropy_at_first=found["entropy"].item(),
+        gradient_at_first=found["gradient"].item(),
+        scores=json.dumps(partial_scores().tolist(), separators=(",", ":")),
     )
-    values = {"entropy": f"{found['entropy']:.3f}", "gradient": f"{found['gradient']:#.3g}"}
-    results = "<br>".join(
-        f'{text[name]}{text["colon"]}<b data-of="{name}">{value}</b>'
-        for name, value in values.items()
-    )
-    lines = (
-        form.start("softmax-explorer", text["label"], {}),
-        "<div>",
-        form.label("softmax", "power", text["power"]),
-        form.slider("softmax", "power", (0, POWERS - 1, 1), EXPLORED, str(2**EXPLORED)),
-        form.label("softmax", "temperature", text["temperature"]),
-        form.slider("softmax", "temperature", (0.25, 4, 0.25), 1, "1"),
-        form.tick("softmax", "scale", text["scale"], ticked=True),
-        "</div>",
-        f'<table class="weights"><caption>{text["caption"]}</caption>',
-        f"<thead><tr>{heads}</tr></thead>",
-        f"<tbody>{''.join(rows)}</tbody></table>",
-        f'<output aria-live="polite">{results}</output>',
-        "</form>",
-        f'<script id="softmax-scores" type="application/json">{_data()}</script>',
-    )
-    return "\n".join(lines)
 
 
-def _data() -> str:
-    return json.dumps(partial_scores().tolist(), separators=(",", ":"))
-
-
-TABLES = {"cost": cost, "softmax": softmax, "softmax-explorer": softmax_explorer}
+TABLES = {
+    "additive": additive,
+    "cost": cost,
+    "softmax": softmax,
+    "softmax-explorer": softmax_explorer,
+}
 
 
 def numbers() -> dict[str, str]:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from attn_docs import DotProductAttention, GaussianAttention
 from docs._kit.draw import ACCENT, INK, SHADE, canvas, finish, stage_line, write
+from docs._kit.text import texts
 
 KEY = "foundations-scoring-functions"
 QUERY = (2.0, 2.0)
@@ -46,49 +47,9 @@ def winner(name: str) -> str:
     return list(KEYS)[int(SCORES[name](query, key).argmax())]
 
 
-_MAPS = {
-    "en": {
-        "title": "Four scores of one query, over the position of the key",
-        "desc": (
-            "Four maps with the same axes, the key's two components from −4 to 8. The query lies "
-            "at (2, 2). Each place is shaded by the score that a key there would get, in six bands "
-            "by rank: darkest is the sixth of the places with the highest scores. Dot product: "
-            "straight stripes across the query's direction, darker and darker away from the "
-            "origin. Cosine: wedges around the query's direction. Gaussian: discs around the "
-            "query. Negative L1 distance: diamonds around the query. Of the keys the (6, 1), cat "
-            "(1, 1) and sleeps (3, 2), the highest score goes to: dot product {dot}, cosine "
-            "{cosine}, Gaussian {gaussian}, negative L1 {l1}."
-        ),
-        "dot": "dot product",
-        "cosine": "cosine",
-        "gaussian": "Gaussian",
-        "l1": "negative L1",
-        "x": "key, first component",
-        "y": "key, second component ↑",
-    },
-    "zh": {
-        "title": "同一个查询的四种分数，随键的位置变化",
-        "desc": (
-            "四幅图的坐标轴相同，是键的两个分量，从 −4 到 8。查询在 (2, 2)。"
-            "每个位置的深浅表示键在那里会得到的分数，按名次分成六档：最深的是分数最高的六分之一。"
-            "点积：与查询的方向垂直的直条纹，离原点越远越深。余弦：以查询的方向为中心的扇形。"
-            "高斯：以查询为中心的圆。负 L1 距离：以查询为中心的菱形。"
-            "三个键 the (6, 1)、cat (1, 1)、sleeps (3, 2) 中得分最高的是：点积 {dot}，"
-            "余弦 {cosine}，高斯 {gaussian}，负 L1 {l1}。"
-        ),
-        "dot": "点积",
-        "cosine": "余弦",
-        "gaussian": "高斯",
-        "l1": "负 L1 距离",
-        "x": "键的第一个分量",
-        "y": "键的第二个分量 ↑",
-    },
-}
-
-
 def score_maps(language: str) -> str:
     """Draw the four scores as maps over the position of the key."""
-    text = _MAPS[language]
+    text = texts(__file__, "score-maps", language)
     drawing = canvas(352, 424)
     for index, name in enumerate(SCORES):
         row, column = divmod(index, 2)

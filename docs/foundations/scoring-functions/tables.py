@@ -7,11 +7,13 @@ import torch.nn.functional as F
 
 from attn_docs import DotProductAttention, GaussianAttention
 from docs._kit.markdown import table
+from docs._kit.text import texts
 
 QUERY = torch.tensor([[[2.0, 2.0]]], dtype=torch.float64)
 KEY = torch.tensor([[[6.0, 1.0], [1.0, 1.0], [3.0, 2.0]]], dtype=torch.float64)
 WORDS = ("the", "cat", "sleeps")
 LENGTH, SIZE = 1024, 64
+SCORES = ("dot", "cosine", "gaussian", "l1")
 
 
 def operations(score: str, n: int, m: int, d: int) -> int:
@@ -32,45 +34,19 @@ def largest_array(score: str, n: int, m: int, d: int) -> int:
 
 def cost(language: str) -> str:
     """Return parameters, operations and largest array of each score, for one batch entry."""
-    header = {
-        "en": ("score", "parameters", "operations", "largest array, float32"),
-        "zh": ("打分函数", "参数量", "运算次数", "最大的数组（float32）"),
-    }[language]
-    names = {
-        "en": {
-            "dot": "scaled dot product",
-            "cosine": "cosine with a factor",
-            "gaussian": "Gaussian, by differences",
-            "l1": "negative L1, by differences",
-        },
-        "zh": {
-            "dot": "缩放点积",
-            "cosine": "余弦（乘一个系数）",
-            "gaussian": "高斯（逐个相减）",
-            "l1": "负 L1 距离（逐个相减）",
-        },
-    }[language]
+    text = texts(__file__, "cost", language)
     sizes = (LENGTH, LENGTH, SIZE)
     rows = (
         (
-            name,
+            text[score],
             "1" if score == "cosine" else "0",
             f"{operations(score, *sizes) / 1e6:,.0f} M",
             f"{largest_array(score, *sizes) * 4 / 2**20:,.0f} MiB",
         )
-        for score, name in names.items()
+        for score in SCORES
     )
-    caption = {
-        "en": (
-            f"All scores of $n = m = {LENGTH}$ queries and keys, $d = {SIZE}$. One M is a million, "
-            "one MiB is $2^{20}$ bytes."
-        ),
-        "zh": (
-            f"$n = m = {LENGTH}$ 个查询和键的全部分数，$d = {SIZE}$。1 M 即百万，"
-            "1 MiB 即 $2^{20}$ 字节。"
-        ),
-    }[language]
-    return f"{table(header, rows)}\n\n{caption}"
+    caption = text["caption"].format(length=LENGTH, size=SIZE)
+    return f"{table(text['header'], rows)}\n\n{caption}"
 
 
 TABLES = {"cost": cost}

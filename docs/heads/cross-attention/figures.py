@@ -19,61 +19,18 @@ from docs._kit.draw import (
     stage_line,
     write,
 )
+from docs._kit.text import texts
+
+from .tables import sequence_weights
 
 KEY = "heads-cross-attention"
 TARGET, SOURCE = ("feles", "dormit"), ("the", "cat", "sleeps")
-QUERY = ((0.0, 4, 0, 0), (0, 0, 4, 0))
-KEYS = ((1.0, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0))
 TARGET_LENGTH, SOURCE_LENGTH, PADDED = 3, 1, 3
-
-_SEQUENCES = {
-    "en": {
-        "title": "Cross-attention between two sequences, with shapes",
-        "desc": (
-            "Two sequences enter. The sequence x, n rows, goes through q_proj and becomes the "
-            "queries, n × d. The context, m rows, goes through k_proj and v_proj and becomes the "
-            "keys, m × d, and the values, m × e. Queries and keys give n × m weights, drawn for "
-            "n = 2 queries, feles and dormit, as rows, and m = 3 keys, the, cat and sleeps, as "
-            "columns: {rows}. The weights mix the values into the output, n × e: one row for each "
-            "row of x."
-        ),
-        "row": "{query}: {weights}",
-        "join": ("; ", ", "),
-        "context": "context",
-        "weigh": "score, mask, normalise",
-        "mix": "mix: weights × V",
-        "query": "query",
-        "key": "key",
-        "output": "output",
-    },
-    "zh": {
-        "title": "两个序列之间的交叉注意力及各处的形状",
-        "desc": (
-            "输入是两个序列。序列 x 有 n 行，经过 q_proj 成为查询，n × d。上下文有 m 行，经过 "
-            "k_proj 和 v_proj 成为键（m × d）和值（m × e）。查询和键算出 n × m 的权重，图中 "
-            "n = 2 个查询 feles、dormit 是行，m = 3 个键 the、cat、sleeps 是列：{rows}。"
-            "权重把值混合成输出，n × e：x 有几行，输出就有几行。"
-        ),
-        "row": "{query}：{weights}",
-        "join": ("；", "、"),
-        "context": "上下文",
-        "weigh": "打分、掩码、归一化",
-        "mix": "加权求和：权重 × V",
-        "query": "查询",
-        "key": "键",
-        "output": "输出",
-    },
-}
-
-
-def sequence_weights() -> Tensor:
-    """Return the weights of the worked example, (2, 3)."""
-    return attention_weights(torch.tensor(QUERY), torch.tensor(KEYS))
 
 
 def two_sequences(language: str) -> str:
     """Draw how two sequences become one output, with every shape."""
-    text = _SEQUENCES[language]
+    text = texts(__file__, "two_sequences", language)
     weights = sequence_weights()
     drawing = canvas(360, 426)
     for x, width, name, shape in ((1, 108, "x", "n"), (141, 206, text["context"], "m")):
@@ -129,41 +86,6 @@ def _grid(drawing: drawsvg.Drawing, weights: Tensor, text: dict) -> None:
             write(drawing, number, left + (column + 0.5) * width, middle, 12)
 
 
-_MASKS = {
-    "en": {
-        "title": "The same weights with the target's mask and with the source's",
-        "desc": (
-            "Two grids of weights of a pair with {n} target words as queries, in rows, and one "
-            "source word followed by two vectors of padding as keys, in columns; all scores are "
-            "equal. With the target's mask each row is {wrong}: two thirds of the weight lie on "
-            "the padding. With the source's mask each row is {right}."
-        ),
-        "target": "mask of the target",
-        "source": "mask of the source",
-        "query": "query",
-        "key": "key",
-        "word": "word",
-        "padding": "pad",
-        "join": ", ",
-    },
-    "zh": {
-        "title": "同一组权重：用目标的掩码与用源的掩码",
-        "desc": (
-            "两个权重方格图。行是查询，即 {n} 个目标词；列是键，即一个源词和其后两个填充；"
-            "分数全都相等。用目标的掩码，每一行是 {wrong}，三分之二的权重落在填充上；"
-            "用源的掩码，每一行是 {right}。"
-        ),
-        "target": "目标的掩码",
-        "source": "源的掩码",
-        "query": "查询",
-        "key": "键",
-        "word": "词",
-        "padding": "填充",
-        "join": "、",
-    },
-}
-
-
 def mask_weights() -> tuple[Tensor, Tensor]:
     """Return the weights of equal scores with the target's mask and with the source's."""
     query, key = torch.zeros(1, PADDED, 4), torch.zeros(1, PADDED, 4)
@@ -176,7 +98,7 @@ def mask_weights() -> tuple[Tensor, Tensor]:
 
 def whose_padding(language: str) -> str:
     """Draw where the weights go with each of the two masks."""
-    text = _MASKS[language]
+    text = texts(__file__, "whose_padding", language)
     drawing = canvas(360, 172)
     width, height, top = 48, 34, 68
     grids = mask_weights()

@@ -3,15 +3,23 @@
 import math
 
 import torch
+from torch import Tensor
 
 from attn_docs import attention_weights
 from docs._kit.markdown import table
-
-from .figures import KEYS, QUERY
+from docs._kit.text import texts
 
 INPUT_DIM = CONTEXT_DIM = 512
 OUTPUT_DIM = 64
 LENGTHS = ((128, 128), (1024, 1024), (128, 8192))
+# of the worked example
+QUERY = ((0.0, 4, 0, 0), (0, 0, 4, 0))
+KEYS = ((1.0, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0))
+
+
+def sequence_weights() -> Tensor:
+    """Return the weights of the worked example, (2, 3)."""
+    return attention_weights(torch.tensor(QUERY), torch.tensor(KEYS))
 
 
 def parameters(input_dim: int, context_dim: int, output_dim: int) -> int:
@@ -31,15 +39,7 @@ def attention_flops(n: int, m: int) -> int:
 
 def cost(language: str) -> str:
     """Return the operations of writing n words while attending to m."""
-    header = {
-        "en": (
-            "target $n$, source $m$",
-            "keys and values, once",
-            "keys and values, at each word",
-            "scores and mixing",
-        ),
-        "zh": ("目标 $n$，源 $m$", "键和值：只算一次", "键和值：每个词都算", "打分与加权求和"),
-    }[language]
+    text = texts(__file__, "cost", language)
     rows = (
         (
             f"{n:,}, {m:,}",
@@ -49,18 +49,12 @@ def cost(language: str) -> str:
         )
         for n, m in LENGTHS
     )
-    count = parameters(INPUT_DIM, CONTEXT_DIM, OUTPUT_DIM)
-    caption = {
-        "en": (
-            f"Operations of one head with $D = c = {INPUT_DIM}$, $d = e = {OUTPUT_DIM}$ and "
-            f"{count:,} parameters. One M is a million."
-        ),
-        "zh": (
-            f"一个头的运算次数，$D = c = {INPUT_DIM}$，$d = e = {OUTPUT_DIM}$，"
-            f"参数 {count:,} 个。1 M 即百万。"
-        ),
-    }[language]
-    return f"{table(header, rows)}\n\n{caption}"
+    caption = text["caption"].format(
+        inputs=INPUT_DIM,
+        size=OUTPUT_DIM,
+        parameters=parameters(INPUT_DIM, CONTEXT_DIM, OUTPUT_DIM),
+    )
+    return f"{table(text['header'], rows)}\n\n{caption}"
 
 
 TABLES = {"cost": cost}
@@ -68,7 +62,7 @@ TABLES = {"cost": cost}
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    low, high, _ = attention_weights(torch.tensor(QUERY), torch.tensor(KEYS))[0].tolist()
+    low, high, _ = sequence_weights()[0].tolist()
     return {
         "exp_two": f"{math.exp(2):.4f}",
         "high": f"{high:.4f}",

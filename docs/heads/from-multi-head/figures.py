@@ -10,37 +10,12 @@ import torch
 from attn_docs import MultiHeadAttention, to_grouped_query
 from docs._kit import chart
 from docs._kit.draw import ACCENT, INK, canvas, cells, finish, stage_line, write
+from docs._kit.text import texts
 
 from .conversion import METHODS, MORE, choices, losses
 
 KEY = "heads-from-multi-head"
 HEADS, KV_HEADS, SIZE, INPUT = 4, 2, 2, 4
-
-_POOLING = {
-    "en": {
-        "title": "The rows of a key projection, pooled",
-        "desc": (
-            "Left, a matrix of 8 rows and 4 columns: the key projection of 4 heads, 2 rows each. "
-            "Right, one of 4 rows: 2 heads. Lines join heads 0 and 1 to the first, heads 2 and 3 "
-            "to the second. A cell on the right is the mean of two cells on the left: the same "
-            "row and column of both heads."
-        ),
-        "before": "h = 4 heads",
-        "after": "g = 2 heads",
-        "head": "head",
-    },
-    "zh": {
-        "title": "键投影的行怎样取平均",
-        "desc": (
-            "左边是 8 行 4 列的矩阵：4 个头的键投影，每个头 2 行。右边有 4 行：2 个头。"
-            "连线把头 0 和 1 接到第一个头，头 2 和 3 接到第二个头。"
-            "右边的每一格是左边两格的平均：两个头里同一行同一列的格子。"
-        ),
-        "before": "h = 4 个头",
-        "after": "g = 2 个头",
-        "head": "头",
-    },
-}
 
 
 def key_rows() -> tuple[list[list[float]], list[list[float]]]:
@@ -55,7 +30,7 @@ def key_rows() -> tuple[list[list[float]], list[list[float]]]:
 
 def pooling(language: str) -> str:
     """Draw the rows of a key projection before and after: each cell's shade is its number."""
-    text, cell, gap = _POOLING[language], 18, 12
+    text, cell, gap = texts(__file__, "pooling", language), 18, 12
     drawing = canvas(340, 232)
     group = drawsvg.Group()
     write(group, text["before"], 66, 8, font_weight="bold")
@@ -82,41 +57,9 @@ def pooling(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-pooling", text["title"], text["desc"])
 
 
-_CURVES = {
-    "en": {
-        "title": "Loss over the steps after conversion to two key heads",
-        "desc": (
-            "A chart of the loss against 0 to 12 further steps. Three lines fall: {lines}. "
-            "A dotted line is the model before conversion, at {before}."
-        ),
-        "line": "{name} from {start} to {end}",
-        "comma": ", ",
-        "mean": "mean",
-        "first": "first",
-        "random": "random",
-        "before": "not converted",
-        "axes": "↑ loss, → further steps",
-    },
-    "zh": {
-        "title": "转换成两个键头之后，损失随训练步数的变化",
-        "desc": (
-            "一张图，画的是再训练 0 到 12 步时的损失。三条线都在下降：{lines}。"
-            "点线是转换之前的模型，位于 {before}。"
-        ),
-        "line": "{name}从 {start} 降到 {end}",
-        "comma": "，",
-        "mean": "平均",
-        "first": "第一个",
-        "random": "随机",
-        "before": "未转换",
-        "axes": "↑ 损失，→ 再训练的步数",
-    },
-}
-
-
 def curves(language: str) -> str:
     """Chart the loss of the three conversions while they are trained further."""
-    text = _CURVES[language]
+    text, names = (texts(__file__, group, language) for group in ("curves", "methods"))
     width, height = 352, 250
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(width, height)
@@ -130,7 +73,7 @@ def curves(language: str) -> str:
         dots = {"color": chart.INK, "linestyle": (0, (1, 2)), "linewidth": 1.5}
         axes.plot([0, 2 * MORE], [before, before], **dots, gid="part:before")
         colours = {"mean": chart.ACCENT, "first": chart.ACCENT_2, "random": chart.INK}
-        places = {"before": before - 0.08}
+        places = {"none": before - 0.08}
         for method in METHODS:
             mine = losses(method, 2)
             axes.plot(
@@ -139,12 +82,12 @@ def curves(language: str) -> str:
             places[method] = mine[-1] + {"mean": 0.02, "first": 0.06, "random": 0}[method]
         for name, y in places.items():
             top = 24 + 200 * (3.0 - y) / 2.2
-            figure.text(264 / width, 1 - top / height, text[name], va="center", size=12)
+            figure.text(264 / width, 1 - top / height, names[name], va="center", size=12)
         desc = text["desc"].format(
             before=f"{before:.2f}",
             lines=text["comma"].join(
                 text["line"].format(
-                    name=text[method],
+                    name=names[method],
                     start=f"{losses(method, 2)[0]:.2f}",
                     end=f"{losses(method, 2)[-1]:.2f}",
                 )
@@ -154,35 +97,6 @@ def curves(language: str) -> str:
         return chart.finish(figure, f"{KEY}-curves", text["title"], desc)
 
 
-_CHOICES = {
-    "en": {
-        "title": "Which heads are pooled: every choice, right after conversion",
-        "desc": (
-            "Marks on three lines, the further right the larger the loss. The model before "
-            "conversion is at {before}. {rows}."
-        ),
-        "row": "{name}: {count} marks from {low} to {high}",
-        "join": ". ",
-        "mean": "mean of a pair, 3 ways to pair",
-        "first": "one head of each pair, 12 ways",
-        "turned": "mean of a pair, heads turned first",
-        "before": "before",
-        "axis": "loss →",
-    },
-    "zh": {
-        "title": "让哪些头共用：转换之后，每一种选择的损失",
-        "desc": "三条线上的短线，越靠右损失越大。转换之前的模型位于 {before}。{rows}。",
-        "row": "{name}：{count} 条，从 {low} 到 {high}",
-        "join": "。",
-        "mean": "两个头取平均，3 种配对",
-        "first": "每对只留一个头，12 种",
-        "turned": "先转动各头，再取平均",
-        "before": "转换前",
-        "axis": "损失 →",
-    },
-}
-
-
 def place(value: float) -> float:
     """Return where a loss stands from left to right."""
     return 20 + (value - 0.9) / 1.6 * 300
@@ -190,7 +104,7 @@ def place(value: float) -> float:
 
 def choice(language: str) -> str:
     """Draw the loss right after conversion for every way to choose which heads share."""
-    text, found = _CHOICES[language], choices()
+    text, found = texts(__file__, "choice", language), choices()
     before = losses("none", 4)[0]
     drawing = canvas(340, 214)
     group = drawsvg.Group()

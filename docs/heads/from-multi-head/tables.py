@@ -1,6 +1,8 @@
 """What conversion costs the model of the chapter, and what a little training repairs."""
 
+from attn_docs import KVConfig, kv_cache_bytes
 from docs._kit.markdown import table
+from docs._kit.text import texts
 
 from .conversion import (
     AT,
@@ -12,39 +14,32 @@ from .conversion import (
     losses,
 )
 
-NAMES = {
-    "en": {"mean": "mean", "first": "first", "random": "random"},
-    "zh": {"mean": "平均", "first": "第一个", "random": "随机"},
-}
 KV_HEADS = (2, 1)
-# Llama 2 7B: layers, heads, head size, bytes of a number
-LLAMA = (32, 32, 128, 2)
+LLAMA_LAYERS, LLAMA_HEADS, LLAMA_HEAD_DIM = 32, 32, 128  # Llama 2 7B
 
 
 def repaired(language: str) -> str:
     """Return the losses at once and after further training, by method and number of heads."""
-    header = {
-        "en": ("key and value heads", "made by", "at once", *(f"{n} steps later" for n in AT[1:])),
-        "zh": ("键头和值头的个数", "由来", "转换之后", *(f"再训练 {n} 步" for n in AT[1:])),
-    }[language]
-    as_it_was = {"en": "not converted", "zh": "未转换"}[language]
-    rows = [(str(HEADS), as_it_was, *_shown("none", HEADS))]
+    text, names = (texts(__file__, group, language) for group in ("repaired", "methods"))
+    header = [*text["header"], *(text["later"].format(n=n) for n in AT[1:])]
+    rows = [(str(HEADS), names["none"], *_shown("none", HEADS))]
     rows += [
-        (str(kv_heads), NAMES[language][method], *_shown(method, kv_heads))
+        (str(kv_heads), names[method], *_shown(method, kv_heads))
         for kv_heads in KV_HEADS
         for method in METHODS
     ]
-    caption = {
-        "en": f"Loss on 256 rows that were not trained on. The model was trained for {STEPS} "
-        f"steps; {MORE} steps are 5 % of that.",
-        "zh": f"在 256 行没有训练过的数据上的损失。模型原先训练了 {STEPS} 步，"
-        f"{MORE} 步是其中的 5 %。",
-    }[language]
+    caption = text["caption"].format(steps=STEPS, more=MORE)
     return f"{table(header, rows)}\n\n{caption}"
 
 
 def _shown(method: str, kv_heads: int) -> list[str]:
     return [f"{losses(method, kv_heads)[step]:.2f}" for step in AT]
+
+
+def cached(kv_heads: int) -> int:
+    """Count the bytes that Llama 2 7B keeps of a word, or would with fewer key and value heads."""
+    config = KVConfig(full_layers=LLAMA_LAYERS, num_kv_heads=kv_heads, head_dim=LLAMA_HEAD_DIM)
+    return kv_cache_bytes(config, 1)
 
 
 TABLES = {"repaired": repaired}
@@ -58,8 +53,7 @@ def numbers() -> dict[str, str]:
         for name, values in found.items()
         for end, pick in (("best", min), ("worst", max))
     }
-    layers, heads, size, each = LLAMA
-    cache = {f"cache_{g}": f"{2 * layers * g * size * each / 2**10:,.0f} KiB" for g in (heads, 8)}
+    cache = {f"cache_{g}": f"{cached(g) / 2**10:,.0f} KiB" for g in (LLAMA_HEADS, 8)}
     return (
         ends
         | cache

@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
 
 import drawsvg
 import torch
@@ -19,46 +18,21 @@ from docs._kit.draw import (
     stage_line,
     write,
 )
+from docs._kit.measured import load
+from docs._kit.text import texts
 
-from .benchmark import NAMES, WAYS
+from .benchmark import WAYS
 
 KEY = "heads-grouped-query"
 HEADS = 4
 PANELS = {"multi-head": 4, "grouped-query": 2, "multi-query": 1}
 MAP_HEADS, MAP_KV_HEADS = 6, 3
-STORED = Path(__file__).with_name("measured") / "forms.md"
 _FILLED = 0.8
-
-_SHARING = {
-    "en": {
-        "title": "Who shares a key head and a value head",
-        "desc": (
-            "Three panels, each with 4 query heads in the upper row and the key and value heads "
-            "below, joined by lines. Multi-head: 4 key and value heads, one for each query head. "
-            "Grouped-query: 2, query heads 1 and 2 share the first, 3 and 4 the second. "
-            "Multi-query: 1, shared by all. The query heads of the first group are highlighted."
-        ),
-        "multi-head": "multi-head",
-        "grouped-query": "grouped-query",
-        "multi-query": "multi-query",
-    },
-    "zh": {
-        "title": "谁与谁共用键头和值头",
-        "desc": (
-            "三个部分，上排都是 4 个查询头，下面是键头和值头，用线连起来。多头：4 个键头和值头，"
-            "每个查询头一个。分组查询：2 个，查询头 1 和 2 共用第一个，3 和 4 共用第二个。"
-            "多查询：1 个，由所有查询头共用。突出显示的是第一组的查询头。"
-        ),
-        "multi-head": "多头",
-        "grouped-query": "分组查询",
-        "multi-query": "多查询",
-    },
-}
 
 
 def sharing(language: str) -> str:
     """Draw which query head reads which key and value head, in the three kinds of attention."""
-    text = _SHARING[language]
+    text = texts(__file__, "sharing", language)
     drawing = canvas(340, 166)
     for (panel, kv_heads), left in zip(PANELS.items(), (0, 120, 240), strict=True):
         group = drawsvg.Group(data_panel=panel)
@@ -95,40 +69,9 @@ def mappings() -> dict[str, list[int]]:
     }
 
 
-_MAPPING = {
-    "en": {
-        "title": "Which query head reads which key head",
-        "desc": (
-            "Two grids with 6 query heads as rows and 3 key heads as columns; a filled cell says "
-            "that this query head reads this key head. With repeat_interleave, which is right, "
-            "query heads 0 to 5 read key heads {repeat_interleave}. With repeat, which is wrong, "
-            "they read {repeat}."
-        ),
-        "comma": ", ",
-        "query": "query head",
-        "key": "key head",
-        "repeat_interleave": "right",
-        "repeat": "wrong",
-    },
-    "zh": {
-        "title": "哪个查询头读哪个键头",
-        "desc": (
-            "两个方格图，6 行是查询头，3 列是键头；填色的格子表示这个查询头读这个键头。"
-            "用 repeat_interleave 是对的，查询头 0 到 5 依次读键头 {repeat_interleave}。"
-            "用 repeat 是错的，依次读键头 {repeat}。"
-        ),
-        "comma": "、",
-        "query": "查询头",
-        "key": "键头",
-        "repeat_interleave": "正确",
-        "repeat": "错误",
-    },
-}
-
-
 def mapping(language: str) -> str:
     """Draw the matrix of query head against key head for repeat_interleave and for repeat."""
-    text, size = _MAPPING[language], 23
+    text, size = texts(__file__, "mapping", language), 23
     drawing = canvas(340, 224)
     found = mappings()
     for (way, read), left in zip(found.items(), (0, 180), strict=True):
@@ -150,45 +93,20 @@ def mapping(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-mapping", text["title"], desc)
 
 
-def stored() -> dict[str, tuple[float, float]]:
-    """Read each form's relative time and peak memory for one word from the stored table."""
-    lines = STORED.read_text(encoding="utf-8").splitlines()[2 : 2 + len(WAYS)]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+def one_word() -> dict[str, tuple[float, float]]:
+    """Return each form's relative time and peak memory for one word, as measured."""
+    found = load(__file__)["forms"]
     return {
-        name: (float(time.rstrip("×")), float(memory.split()[0].replace(",", "")))
-        for name, (_, time, memory, *_) in zip(WAYS, rows, strict=True)
+        way: (found("time", way=way, case="one word"), found("memory", way=way, case="one word"))
+        for way in WAYS
     }
-
-
-_MEASURED = {
-    "en": {
-        "title": "Time and memory of the forms, for one word",
-        "desc": (
-            "Bars for each form, one query and 8,192 keys: time over the repeat form's, and peak "
-            "memory. {rows}."
-        ),
-        "row": "{name}: {time:.2f}×, {memory:.0f} MiB",
-        "comma": "; ",
-        "time": "time",
-        "memory": "peak memory",
-    },
-    "zh": {
-        "title": "生成一个词时，各种写法的时间和内存",
-        "desc": (
-            "每种写法两根条，1 个查询，8,192 个键：相对于重复写法的时间，以及峰值内存。{rows}。"
-        ),
-        "row": "{name}：{time:.2f}×，{memory:.0f} MiB",
-        "comma": "；",
-        "time": "时间",
-        "memory": "峰值内存",
-    },
-}
 
 
 def measured(language: str) -> str:
     """Draw the stored measurement of one word as bars."""
-    text, values = _MEASURED[language], stored()
-    names = {name: shown.replace("`", "") for name, shown in NAMES[language].items()}
+    text, ways = (texts(__file__, group, language) for group in ("measured", "ways"))
+    values = one_word()
+    names = {name: shown.replace("`", "") for name, shown in ways.items()}
     most = [max(column) for column in zip(*values.values(), strict=True)]
     drawing = canvas(340, 28 + 54 * len(values))
     for label, colour, left in (("time", ACCENT, 0), ("memory", ACCENT_2, 120)):
@@ -204,7 +122,9 @@ def measured(language: str) -> str:
         ):
             y, width = top + 18 + 14 * row, 270 * value / full
             kind = ("time", "memory")[row]
-            group.append(drawsvg.Rectangle(0, y, width, 12, fill=colour, data_bar=kind))
+            group.append(
+                drawsvg.Rectangle(0, y, width, 12, fill=colour, data_bar=kind, data_value=value)
+            )
             write(group, shown[row], width + 6, y + 6, 12, text_anchor="start")
         drawing.append(group)
     rows = text["comma"].join(

@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
 
 import drawsvg
 import matplotlib.style
@@ -20,56 +19,15 @@ from docs._kit.draw import (
     stage_line,
     write,
 )
+from docs._kit.measured import load
+from docs._kit.text import Words, texts
 
-from .benchmark import CONTEXTS, NAMES, WAYS
-from .tables import V3, kept
+from .benchmark import CONTEXTS, WAYS
+from .tables import KV_HEADS, V3, grouped_cache, kept
 
 KEY = "heads-latent"
-STORED = Path(__file__).with_name("measured") / "decode.md"
 OUTLINE = {"fill": "none", "stroke": INK, "stroke_width": 1.25}
 _PANEL_H = 300
-
-_FLOW = {
-    "en": {
-        "title": "Latent attention from the input to the output",
-        "desc": (
-            "x, {embed} numbers a word, goes two ways. Left: q_a_proj makes {q_rank} numbers of "
-            "it, q_a_norm normalises them, q_b_proj makes the queries of {h} heads, {d} numbers "
-            "without position and {r} that are turned. Right: kv_a_proj makes {c} latent numbers, "
-            "which kv_a_norm normalises, and a rotary key of {r}, which is turned. Both are kept, "
-            "{kept} numbers: highlighted. From the latent numbers kv_b_proj makes {d} key numbers "
-            "and {e} value numbers for each head; the rotary key serves all heads. The heads "
-            "attend, and out_proj makes {embed} numbers of {h} × {e}."
-        ),
-        "turn": "turn",
-        "kept": "kept: {c} + {r}",
-        "keys": "keys",
-        "values": "values",
-        "all": "for all",
-        "each": "{h} × {d} each",
-        "attend": "attention, {h} heads side by side",
-        "sizes": "scores from {d} + {r} numbers, values {e}",
-    },
-    "zh": {
-        "title": "潜在注意力从输入到输出",
-        "desc": (
-            "x 每个词 {embed} 个数，分两路走。左边：q_a_proj 把它变成 {q_rank} 个数，"
-            "q_a_norm 做归一化，q_b_proj 再生成 {h} 个头的查询，每个头有 {d} 个不带位置的数和 "
-            "{r} 个要旋转的数。右边：kv_a_proj 生成 {c} 个潜在的数，由 kv_a_norm 归一化；"
-            "还有 {r} 个数的旋转键，按位置旋转。保存的就是这两样，共 {kept} 个数：突出显示。"
-            "kv_b_proj 由潜在向量为每个头生成 {d} 个键的数和 {e} 个值的数；旋转键供所有头共用。"
-            "各个头做注意力，out_proj 把 {h} × {e} 个数变回 {embed} 个数。"
-        ),
-        "turn": "旋转",
-        "kept": "保存：{c} + {r}",
-        "keys": "键",
-        "values": "值",
-        "all": "共用",
-        "each": "各 {h} × {d}",
-        "attend": "注意力，{h} 个头并排",
-        "sizes": "分数用 {d} + {r} 个数，值 {e} 个数",
-    },
-}
 
 
 def flow(language: str) -> str:
@@ -77,106 +35,93 @@ def flow(language: str) -> str:
     sizes = {
         "embed": f"{V3.embed_dim:,}",
         "q_rank": f"{V3.q_rank:,}",
-        "h": V3.num_heads,
-        "c": V3.kv_rank,
-        "d": V3.head_dim,
-        "r": V3.rope_dim,
-        "e": V3.value_dim,
-        "kept": kept(),
+        "h": str(V3.num_heads),
+        "c": str(V3.kv_rank),
+        "d": str(V3.head_dim),
+        "r": str(V3.rope_dim),
+        "e": str(V3.value_dim),
+        "kept": str(kept()),
     }
-    text = {name: line.format(**sizes) for name, line in _FLOW[language].items()}
+    text = {name: line.format(**sizes) for name, line in texts(__file__, "flow", language).items()}
     drawing = canvas(340, 470)
-
-    def layer(name: str, x: float, y: float, width: float, size: int = 13) -> None:
-        box(drawing, x, y, width, 28)
-        write(drawing, name, x + width / 2, y + 14, size, font_weight="bold")
-
-    def note(words: str, x: float, y: float, **attributes: object) -> None:
-        write(drawing, words, x, y, 12, **{"text_anchor": "start", **attributes})
 
     box(drawing, 1, 1, 338, 34, **OUTLINE)
     write(drawing, f"x: {sizes['embed']}", 170, 18, font_weight="bold")
+    _queries(drawing, text, sizes)
+    _keys_and_values(drawing, text, sizes)
+    _heads(drawing, text, sizes)
+    return finish(drawing.as_svg(header=""), f"{KEY}-flow", text["title"], text["desc"])
+
+
+def _layer(drawing: drawsvg.Drawing, name: str, x: float, y: float, width: float) -> None:
+    box(drawing, x, y, width, 28)
+    write(drawing, name, x + width / 2, y + 14, font_weight="bold")
+
+
+def _note(drawing: drawsvg.Drawing, words: str, x: float, y: float, **attributes: object) -> None:
+    write(drawing, words, x, y, 12, **{"text_anchor": "start", **attributes})
+
+
+def _queries(drawing: drawsvg.Drawing, text: Words, sizes: dict[str, str]) -> None:
     for name, y in (("q_a_proj", 57), ("q_a_norm", 109), ("q_b_proj", 161)):
         arrow(drawing, (44, y - (20 if y == 57 else 22)), (44, y - 2))
-        layer(name, 1, y, 148)
-        note(sizes["embed"] if y == 57 else sizes["q_rank"], 51, y - 12)
+        _layer(drawing, name, 1, y, 148)
+        _note(drawing, sizes["embed"] if y == 57 else sizes["q_rank"], 51, y - 12)
     for x in (35, 114):
         arrow(drawing, (x, 191), (x, 221))
-    note(f"{sizes['h']} × {sizes['d']}", 32, 231, text_anchor="middle")
-    note(f"{sizes['h']} × {sizes['r']}", 114, 231, text_anchor="middle")
+    _note(drawing, f"{sizes['h']} × {sizes['d']}", 32, 231, text_anchor="middle")
+    _note(drawing, f"{sizes['h']} × {sizes['r']}", 114, 231, text_anchor="middle")
     arrow(drawing, (35, 241), (35, 361))
     arrow(drawing, (114, 241), (114, 257))
-    layer(text["turn"], 79, 259, 70)
+    _layer(drawing, text["turn"], 79, 259, 70)
     arrow(drawing, (114, 289), (114, 361))
+
+
+def _keys_and_values(drawing: drawsvg.Drawing, text: Words, sizes: dict[str, str]) -> None:
     arrow(drawing, (265, 37), (265, 55))
-    note(sizes["embed"], 272, 46)
-    layer("kv_a_proj", 191, 57, 148)
+    _note(drawing, sizes["embed"], 272, 46)
+    _layer(drawing, "kv_a_proj", 191, 57, 148)
     for x, size in ((233, sizes["c"]), (311, sizes["r"])):
         arrow(drawing, (x, 87), (x, 107))
-        note(str(size), x + 7, 97)
+        _note(drawing, size, x + 7, 97)
         arrow(drawing, (x, 139), (x, 159))
-    layer("kv_a_norm", 191, 109, 84)
-    layer(text["turn"], 283, 109, 56)
+    _layer(drawing, "kv_a_norm", 191, 109, 84)
+    _layer(drawing, text["turn"], 283, 109, 56)
     group = drawsvg.Group(data_part="kept")
     box(group, 191, 161, 148, 34, lit=True)
     write(group, text["kept"], 265, 178, fill=ON_ACCENT, font_weight="bold")
     drawing.append(group)
     arrow(drawing, (233, 197), (233, 217))
-    note(str(sizes["c"]), 240, 207)
-    layer("kv_b_proj", 191, 219, 84)
+    _note(drawing, sizes["c"], 240, 207)
+    _layer(drawing, "kv_b_proj", 191, 219, 84)
     arrow(drawing, (311, 197), (311, 257))
-    note(str(sizes["r"]), 318, 227)
-    note(text["all"], 311, 267, text_anchor="middle")
+    _note(drawing, sizes["r"], 318, 227)
+    _note(drawing, text["all"], 311, 267, text_anchor="middle")
     arrow(drawing, (311, 277), (311, 361))
     for x, name in ((208, "keys"), (258, "values")):
         arrow(drawing, (x, 249), (x, 289))
-        note(text[name], x, 299, text_anchor="middle")
+        _note(drawing, text[name], x, 299, text_anchor="middle")
         arrow(drawing, (x, 326), (x, 361))
-    note(text["each"], 233, 316, text_anchor="middle")
+    _note(drawing, text["each"], 233, 316, text_anchor="middle")
+
+
+def _heads(drawing: drawsvg.Drawing, text: Words, sizes: dict[str, str]) -> None:
     box(drawing, 1, 363, 338, 46, stroke=INK, stroke_width=0.75)
     write(drawing, text["attend"], 170, 377, font_weight="bold")
     write(drawing, text["sizes"], 170, 396, 12)
     arrow(drawing, (170, 411), (170, 431))
-    note(f"{sizes['h']} × {sizes['e']}", 177, 421)
-    layer(f"out_proj → {sizes['embed']}", 85, 433, 170)
-    return finish(drawing.as_svg(header=""), f"{KEY}-flow", text["title"], text["desc"])
+    _note(drawing, f"{sizes['h']} × {sizes['e']}", 177, 421)
+    _layer(drawing, f"out_proj → {sizes['embed']}", 85, 433, 170)
 
 
-KINDS = {"multi-head": 256.0, "grouped": 16.0, "multi-query": 2.0, "latent": kept() / V3.head_dim}
-_KEPT = {
-    "en": {
-        "title": "What four kinds of attention keep of a word",
-        "desc": (
-            "Cells of {d} numbers each, one layer with 128 query heads. {rows}. Latent attention's "
-            "last cell is half a cell, its rotary key."
-        ),
-        "row": "{name}: {count:g} cells",
-        "comma": "; ",
-        "multi-head": "multi-head",
-        "grouped": "grouped-query, 8 groups",
-        "multi-query": "multi-query",
-        "latent": "latent",
-        "cell": "one cell: {d} numbers",
-    },
-    "zh": {
-        "title": "四种注意力为每个词保存多少",
-        "desc": (
-            "每格 {d} 个数，一层，128 个查询头。{rows}。潜在注意力的最后一格是半格，即旋转键。"
-        ),
-        "row": "{name}：{count:g} 格",
-        "comma": "；",
-        "multi-head": "多头",
-        "grouped": "分组查询，8 组",
-        "multi-query": "多查询",
-        "latent": "潜在",
-        "cell": "一格：{d} 个数",
-    },
-}
+# how many cells of a head's size each kind keeps
+KINDS = {name: grouped_cache(g).growing / V3.head_dim for name, g in KV_HEADS.items()}
+KINDS["latent"] = kept() / V3.head_dim
 
 
 def kept_cells(language: str) -> str:
     """Draw what is kept of a word as cells of a head's size."""
-    text, size = _KEPT[language], V3.head_dim
+    text, size = texts(__file__, "kept", language), V3.head_dim
     drawing = canvas(340, 234)
     write(drawing, text["cell"].format(d=size), 340, 8, 12, text_anchor="end")
     top = 0.0
@@ -198,61 +143,15 @@ def kept_cells(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-kept", text["title"], desc)
 
 
-_FORMS = {
-    "en": {
-        "title": "The naive and the absorbed form",
-        "desc": (
-            "Two panels. Left, naive: from the kept vectors kv_b_proj makes keys and values of "
-            "each head, for all m positions; the query is scored with the keys, the values are "
-            "mixed. Right, absorbed: the half of kv_b_proj that makes keys is applied to the "
-            "query, for n queries; the result is scored with the kept vectors, which are mixed "
-            "too; the half that makes values comes last, for n results. The halves of kv_b_proj "
-            "are highlighted."
-        ),
-        "naive": "naive",
-        "absorbed": "absorbed",
-        "query": "query: {d}",
-        "absorbed_query": "query: {c}",
-        "kept": "kept: {c}",
-        "keys": "key, value",
-        "score": "score, mix",
-        "result": "result: {e}",
-        "mixed": "mixed: {c}",
-        "m": "m times",
-        "n": "n times",
-    },
-    "zh": {
-        "title": "朴素形式与吸收形式",
-        "desc": (
-            "两个部分。左边是朴素形式：kv_b_proj 由保存的向量生成每个头的键和值，"
-            "m 个位置都要做；查询与键打分，再对值加权求和。右边是吸收形式："
-            "kv_b_proj 里生成键的一半作用在查询上，n 个查询各做一次；结果直接与保存的向量打分，"
-            "加权求和的也是保存的向量；生成值的一半放在最后，n 个结果各做一次。"
-            "突出显示的是 kv_b_proj 的两半。"
-        ),
-        "naive": "朴素形式",
-        "absorbed": "吸收形式",
-        "query": "查询：{d}",
-        "absorbed_query": "查询：{c}",
-        "kept": "保存：{c}",
-        "keys": "键，值",
-        "score": "打分，加权求和",
-        "result": "结果：{e}",
-        "mixed": "求和：{c}",
-        "m": "做 m 次",
-        "n": "做 n 次",
-    },
-}
-
-
 def forms(language: str) -> str:
     """Draw where the halves of kv_b_proj stand in both forms, of one head."""
     sizes = {"c": V3.kv_rank, "d": V3.head_dim, "e": V3.value_dim}
-    text = {name: line.format(**sizes) for name, line in _FORMS[language].items()}
+    text = {name: line.format(**sizes) for name, line in texts(__file__, "forms", language).items()}
+    ways = texts(__file__, "ways", language)
     drawing = canvas(340, _PANEL_H)
     for name, left in (("naive", 0), ("absorbed", 178)):
         group = drawsvg.Group(data_form=name)
-        write(group, text[name], left + 80, 8, font_weight="bold")
+        write(group, ways[name], left + 80, 8, font_weight="bold")
         _names(group, text["query"], left + 36, 34)
         _names(group, text["kept"], left + 124, 34)
         naive = name == "naive"
@@ -292,38 +191,12 @@ def _matrix(parent: drawsvg.Group, name: str, times: str, x: float, y: float, wi
     write(parent, times, x + width / 2, y + 29, 12, fill=ON_ACCENT)
 
 
-def stored() -> dict[str, tuple[float, ...]]:
-    """Read each way's relative times from the stored table."""
-    lines = STORED.read_text(encoding="utf-8").splitlines()[2 : 2 + len(CONTEXTS)]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    times = [[float(cell.rstrip("×")) for cell in row[1 : 1 + len(WAYS)]] for row in rows]
-    return dict(zip(WAYS, zip(*times, strict=True), strict=True))
+def times() -> dict[str, list[float]]:
+    """Return each way's time over the context's length, as measured."""
+    found = load(__file__)["decode"]
+    return {way: [found("time", way=way, context=context) for context in CONTEXTS] for way in WAYS}
 
 
-_MEASURED = {
-    "en": {
-        "title": "Time of a new word over the length of the context",
-        "desc": (
-            "A chart, both axes logarithmic: time of one new word, relative to the absorbed "
-            "form's after 256 words, against the number of words before it, {contexts}. {rows}."
-        ),
-        "row": "{name}: {times}",
-        "comma": "; ",
-        "x": "words before",
-        "y": "time of a word",
-    },
-    "zh": {
-        "title": "生成一个新词的时间随上下文长度的变化",
-        "desc": (
-            "一幅图，两个轴都是对数轴：生成一个新词的时间（以吸收形式在 256 个词之后的时间为 1），"
-            "横轴是前面的词数，{contexts}。{rows}。"
-        ),
-        "row": "{name}：{times}",
-        "comma": "；",
-        "x": "前面的词数",
-        "y": "一个词的时间",
-    },
-}
 _MARKS = {"linewidth": 2, "markersize": 5, "markeredgewidth": 0}
 _LOOKS = {
     "absorbed": {"color": chart.ACCENT, "marker": "o", "linestyle": "solid", **_MARKS},
@@ -334,7 +207,8 @@ _LOOKS = {
 
 def measured(language: str) -> str:
     """Chart the stored times of all ways over the context's length."""
-    text, values, names = _MEASURED[language], stored(), NAMES[language]
+    text, names = (texts(__file__, group, language) for group in ("measured", "ways"))
+    values = times()
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(340, 236)
         axes = chart.panel(figure, 40, 66, 290, 128)

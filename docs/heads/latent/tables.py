@@ -1,11 +1,16 @@
-"""What latent attention costs: parameters, kept numbers, FLOPs of its two forms."""
+"""What latent attention costs: parameters, kept numbers, FLOPs of its two forms, their time."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
 
-from attn_docs import GroupedQueryAttention, LatentCache, MultiHeadLatentAttention
+from attn_docs import KVConfig, kv_cache_bytes
 from docs._kit.markdown import table
+from docs._kit.measured import load
+from docs._kit.text import texts
+
+from . import benchmark
 
 
 class Sizes(NamedTuple):
@@ -21,8 +26,7 @@ class Sizes(NamedTuple):
 
 
 V3 = Sizes(7168, 128, 512, 1536, 128, 64, 128)  # DeepSeek-V3
-LAYERS, BYTES = 61, 2  # bfloat16
-V2_LAYERS = 60
+LAYERS, V2_LAYERS = 61, 60  # of DeepSeek-V3 and DeepSeek-V2
 LENGTH, CHUNK = 8192, 512
 KV_HEADS = {"multi-head": 128, "grouped": 8, "multi-query": 1}
 
@@ -70,83 +74,44 @@ def grouped_parameters(kv_heads: int, sizes: Sizes = V3) -> int:
     return 2 * sizes.embed_dim * (sizes.num_heads + kv_heads) * sizes.head_dim
 
 
-def counted() -> tuple[int, int]:
-    """Count weights and kept numbers on the module and its cache, without giving them memory."""
-    with torch.device("meta"):
-        names = ("embed_dim", "num_heads", "kv_rank", "q_rank", "head_dim", "rope_dim", "value_dim")
-        attend = MultiHeadLatentAttention(**dict(zip(names, V3, strict=True)))
-        cache = LatentCache(1, V3.kv_rank, V3.rope_dim, 1)
-    return sum(parameter.numel() for parameter in attend.parameters()), cache.entries.numel()
+def grouped_cache(kv_heads: int) -> KVConfig:
+    """Return what a layer of grouped-query attention with the same heads keeps."""
+    return KVConfig(full_layers=1, num_kv_heads=kv_heads, head_dim=V3.head_dim)
 
 
-def counted_grouped(kv_heads: int) -> int:
-    """Count the weights of a grouped-query module, without giving them memory."""
-    with torch.device("meta"):
-        attend = GroupedQueryAttention(
-            V3.embed_dim, V3.num_heads, kv_heads, head_dim=V3.head_dim, bias=False
-        )
-    return sum(parameter.numel() for parameter in attend.parameters())
+def latent_cache(layers: int = 1) -> KVConfig:
+    """Return what layers of latent attention keep."""
+    return KVConfig(latent_layers=layers, kv_rank=V3.kv_rank, rope_dim=V3.rope_dim)
+
+
+def kinds() -> Iterator[tuple[str, int, KVConfig, int]]:
+    """Yield each kind of attention: weights, what a layer keeps, FLOPs of one new word."""
+    for name, kv_heads in KV_HEADS.items():
+        work = grouped_flops(kv_heads, 1, LENGTH)
+        yield name, grouped_parameters(kv_heads), grouped_cache(kv_heads), work
+    down = 2 * V3.embed_dim * kept()  # kv_a_proj
+    for name in ("absorbed", "naive"):
+        work = down + flops(V3, 1, LENGTH, absorb=name == "absorbed")
+        yield name, parameters(), latent_cache(), work
 
 
 def cost(language: str) -> str:
     """Return parameters, kept numbers and FLOPs of the four kinds of attention."""
-    header = {
-        "en": ("layer", "parameters", "kept per word", "cache per word", "FLOPs per word"),
-        "zh": ("一层", "参数量", "每个词保存的数", "每个词的缓存", "每个词的 FLOPs"),
-    }[language]
-    names = {
-        "en": {
-            "multi-head": "multi-head, 128 key and value heads",
-            "grouped": "grouped-query, 8",
-            "multi-query": "multi-query, 1",
-            "absorbed": "latent, absorbed",
-            "naive": "latent, naive",
-        },
-        "zh": {
-            "multi-head": "多头，128 个键头和值头",
-            "grouped": "分组查询，8 个",
-            "multi-query": "多查询，1 个",
-            "absorbed": "潜在，吸收形式",
-            "naive": "潜在，朴素形式",
-        },
-    }[language]
-    rows = []
-    for name, kv_heads in KV_HEADS.items():
-        if grouped_parameters(kv_heads) != counted_grouped(kv_heads):
-            raise AssertionError(f"{name}: {grouped_parameters(kv_heads)}")
-        numbers = 2 * kv_heads * V3.head_dim
-        work = grouped_flops(kv_heads, 1, LENGTH)
-        rows.append((names[name], grouped_parameters(kv_heads), numbers, work))
-    if counted() != (parameters(), kept()):
-        raise AssertionError(f"latent: formula {parameters(), kept()}, counted {counted()}")
-    down = 2 * V3.embed_dim * kept()  # kv_a_proj
-    for name in ("absorbed", "naive"):
-        work = down + flops(V3, 1, LENGTH, absorb=name == "absorbed")
-        rows.append((names[name], parameters(), kept(), work))
-    cells = [
+    text = texts(__file__, "cost", language)
+    rows = (
         (
-            name,
+            text[name],
             f"{weights / 1e6:,.1f} M",
-            f"{numbers:,}",
-            f"{numbers * BYTES:,} B",
+            f"{cache.growing:,}",
+            f"{kv_cache_bytes(cache, 1):,} B",
             f"{work / 1e9:,.2f} G",
         )
-        for name, weights, numbers, work in rows
-    ]
-    caption = {
-        "en": f"One layer of the sizes of DeepSeek-V3: vectors of {V3.embed_dim:,}, "
-        f"{V3.num_heads} query heads, {V3.head_dim} numbers a head, bfloat16. FLOPs: keys, values, "
-        f"scores and mixing for one new word after {LENGTH - 1:,} kept ones; a multiplication and "
-        "an addition are two. The naive form unpacks the kept vectors anew for each word. One M is "
-        "a million, one G $10^9$, one B a byte. Parameters and kept numbers were "
-        "counted on the modules as well: the same.",
-        "zh": f"按 DeepSeek-V3 的尺寸算一层：向量 {V3.embed_dim:,} 维，{V3.num_heads} 个查询头，"
-        f"每个头 {V3.head_dim} 维，bfloat16。FLOPs：已经保存了 {LENGTH - 1:,} 个词，"
-        "再来一个新词，求键、值、分数和加权求和；一次乘法和一次加法算两个。"
-        "朴素形式每来一个词就把保存的向量重新展开一遍。1 M 即百万，1 G 即 $10^9$，"
-        "1 B 即一个字节。参数量和保存的数也在模块上数过，结果相同。",
-    }[language]
-    return f"{table(header, cells)}\n\n{caption}"
+        for name, weights, cache, work in kinds()
+    )
+    caption = text["caption"].format(
+        embed=V3.embed_dim, h=V3.num_heads, d=V3.head_dim, before=LENGTH - 1
+    )
+    return f"{table(text['header'], rows)}\n\n{caption}"
 
 
 CASES = {"word": (1, LENGTH), "chunk": (CHUNK, LENGTH), "text": (LENGTH, LENGTH)}
@@ -154,10 +119,7 @@ CASES = {"word": (1, LENGTH), "chunk": (CHUNK, LENGTH), "text": (LENGTH, LENGTH)
 
 def forms(language: str) -> str:
     """Return the FLOPs of both forms for one word, a chunk, a whole text."""
-    header = {
-        "en": ("new words", "words in all", "naive", "absorbed", "naive / absorbed"),
-        "zh": ("新词", "总词数", "朴素形式", "吸收形式", "朴素 / 吸收"),
-    }[language]
+    text = texts(__file__, "form_flops", language)
     rows = []
     for n, m in CASES.values():
         naive, absorbed = (flops(V3, n, m, absorb=absorb) for absorb in (False, True))
@@ -170,16 +132,48 @@ def forms(language: str) -> str:
                 f"{naive / absorbed:.2f}×",
             )
         )
-    caption = {
-        "en": "FLOPs of one layer of DeepSeek-V3's sizes, from the kept vectors to the heads' "
-        "results; scores of later words, which the causal mask hides, are counted too.",
-        "zh": "按 DeepSeek-V3 的尺寸算一层的 FLOPs，从保存的向量算到各个头的结果；"
-        "被因果掩码遮住的分数也算在内。",
-    }[language]
-    return f"{table(header, rows)}\n\n{caption}"
+    return f"{table(text['header'], rows)}\n\n{text['caption']}"
 
 
-TABLES = {"cost": cost, "forms": forms}
+def cached(context: int) -> dict[str, float]:
+    """Return the MiB that each measured way keeps of `context` words, in float32."""
+    sizes = benchmark.SIZES
+    latent = KVConfig(latent_layers=1, kv_rank=sizes["kv_rank"], rope_dim=sizes["rope_dim"])
+    # a key of d + r numbers and a value of e: two of their mean
+    mean = (sizes["head_dim"] + sizes["rope_dim"] + sizes["value_dim"]) // 2
+    full = KVConfig(full_layers=1, num_kv_heads=sizes["num_heads"], head_dim=mean)
+    return {
+        way: kv_cache_bytes(full if way == "unpacked" else latent, context, dtype=torch.float32)
+        / 2**20
+        for way in benchmark.WAYS
+    }
+
+
+def decode(language: str) -> str:
+    """Return the time of a new word, as it was measured, and what is kept of the context."""
+    text, ways = (texts(__file__, group, language) for group in ("decode", "ways"))
+    measured, sizes = load(__file__)["decode"], benchmark.SIZES
+    header = (
+        text["context"],
+        *(text["time"].format(way=ways[way]) for way in benchmark.WAYS),
+        text["entries"],
+        text["unpacked"],
+    )
+    rows = (
+        (
+            f"{context:,}",
+            *(f"{measured('time', way=way, context=context):.2f}×" for way in benchmark.WAYS),
+            *(f"{cached(context)[way]:,.1f} MiB" for way in ("absorbed", "unpacked")),
+        )
+        for context in benchmark.CONTEXTS
+    )
+    caption = text["caption"].format(
+        **sizes, first=benchmark.CONTEXTS[0], measured=measured.circumstances(language)
+    )
+    return f"{table(header, rows)}\n\n{caption}\n{{ .measured }}"
+
+
+TABLES = {"cost": cost, "forms": forms, "decode": decode}
 
 
 def numbers() -> dict[str, str]:
@@ -192,9 +186,9 @@ def numbers() -> dict[str, str]:
         "length": f"{LENGTH:,}",
         "embed_dim": f"{V3.embed_dim:,}",
         "kept": str(kept()),
-        "layer_bytes": f"{kept() * BYTES:,}",
-        "token_bytes": f"{kept() * BYTES * LAYERS:,}",
-        "v2_token_bytes": f"{kept() * BYTES * V2_LAYERS:,}",
+        "layer_bytes": f"{kv_cache_bytes(latent_cache(), 1):,}",
+        "token_bytes": f"{kv_cache_bytes(latent_cache(LAYERS), 1):,}",
+        "v2_token_bytes": f"{kv_cache_bytes(latent_cache(V2_LAYERS), 1):,}",
         "groups": f"{kept() / (2 * V3.head_dim):.2f}",
         "unpacked": f"{unpacked():,}",
         "multi_head": f"{multi_head:,}",

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from attn_docs import merge_heads, split_heads
+from docs._kit import draw
 from docs._kit.draw import (
     INK,
     SHADE,
@@ -22,50 +23,19 @@ from docs._kit.draw import (
     stage_line,
     write,
 )
+from docs._kit.text import texts
 
 KEY = "heads-multi-head"
 WORDS = ("the", "cat", "sleeps")
 X = torch.tensor([[[10.0, 11, 12, 13], [20, 21, 22, 23], [30, 31, 32, 33]]])
 LETTERS, MARKED = (1, 0, 3, 6, 4, 5, 2), 4
 
-_SPLIT = {
-    "en": {
-        "title": "Splitting into two heads and merging, rightly and by a view alone",
-        "desc": (
-            "Above, three words as rows of four numbers: {x}. The tens say which word, the shade "
-            "too. Left, view then transpose: {right_heads}; merged, the words as they were. "
-            "Right, view alone: {wrong_heads}; merged, {wrong}: rows with numbers of two words."
-        ),
-        "head": "head {index} has the rows {rows}",
-        "join": ("; ", ", "),
-        "x": "three words, four numbers each",
-        "right": "view, then transpose",
-        "wrong": "view alone",
-        "label": "head {index}",
-        "merged": "merged",
-    },
-    "zh": {
-        "title": "拆成两个头再合并：正确的做法，与只用 view 的做法",
-        "desc": (
-            "上方是三个词，每个词是一行四个数：{x}。十位数表示是哪个词，颜色深浅也是。"
-            "左边先 view 再转置：{right_heads}；合并后，各个词恢复原样。"
-            "右边只用 view：{wrong_heads}；合并后是 {wrong}，一行里混进了两个词的数。"
-        ),
-        "head": "头 {index} 的各行是 {rows}",
-        "join": ("；", "，"),
-        "x": "三个词，每个词四个数",
-        "right": "先 view 再转置",
-        "wrong": "只用 view",
-        "label": "头 {index}",
-        "merged": "合并",
-    },
-}
 _WIDTH, _HEIGHT = 28, 22
 
 
 def split_and_merge(language: str) -> str:
     """Draw where each number goes when heads are split and merged, and when they are viewed."""
-    text = _SPLIT[language]
+    text = texts(__file__, "split_and_merge", language)
     ways = {"right": split_heads(X, 2), "wrong": X.view(1, 2, 3, 2)}
     drawing = canvas(340, 344)
     write(drawing, text["x"], 196, 8, font_weight="bold")
@@ -120,45 +90,12 @@ def _rows(numbers: Tensor, comma: str) -> str:
     return comma.join(f"[{' '.join(f'{number:g}' for number in row)}]" for row in numbers.tolist())
 
 
-_BLOCKS = {
-    "en": {
-        "title": "Multi-head attention as blocks",
-        "desc": (
-            "x, of shape batch × n × embed_dim, goes through q_proj; the context, of shape batch "
-            "× m × kv_dim, through k_proj and v_proj. The three results, batch × length × h·d, "
-            "are split into h heads: batch × h × length × d. Each head attends for itself: score, "
-            "mask, normalise, mix. The heads, batch × h × n × d, are merged to batch × n × h·d, "
-            "and out_proj makes the output, batch × n × embed_dim, of them."
-        ),
-        "context": "context",
-        "split": "split heads",
-        "attend": "attention, h times side by side",
-        "stages": "score · mask · normalise · mix",
-        "merge": "merge heads",
-        "output": "output",
-    },
-    "zh": {
-        "title": "多头注意力的方框图",
-        "desc": (
-            "x 的形状是 batch × n × embed_dim，经过 q_proj；上下文的形状是 batch × m × kv_dim，"
-            "经过 k_proj 和 v_proj。三个结果的形状是 batch × 长度 × h·d，拆成 h 个头后是 "
-            "batch × h × 长度 × d。每个头各自做注意力：打分、掩码、归一化、加权求和。"
-            "各头的结果 batch × h × n × d 合并成 batch × n × h·d，再由 out_proj 变成输出 "
-            "batch × n × embed_dim。"
-        ),
-        "context": "上下文",
-        "split": "拆分多头",
-        "attend": "注意力，h 个头并排",
-        "stages": "打分 · 掩码 · 归一化 · 加权求和",
-        "merge": "合并多头",
-        "output": "输出",
-    },
-}
-
-
 def block_diagram(language: str) -> str:
     """Draw the layer from x and context to the output, a shape on every arrow."""
-    text = _BLOCKS[language]
+    text, stages = (
+        texts(__file__, "block_diagram", language),
+        texts(draw.__file__, "stages", language),
+    )
     drawing = canvas(340, 470)
     outline = {"fill": "none", "stroke": INK, "stroke_width": 1.25}
     box(drawing, 1, 1, 114, 42, **outline)
@@ -179,13 +116,14 @@ def block_diagram(language: str) -> str:
         arrow(drawing, (x, 161), (x, 193))
         write(drawing, f"b × h × {length} × d", x + 6, 175, 11, text_anchor="start")
     box(drawing, 1, 129, 338, 30)
-    write(drawing, text["split"], 170, 144, font_weight="bold")
+    write(drawing, stages["split"], 170, 144, font_weight="bold")
     for shift in (16, 8, 0):
         box(drawing, 1 + shift, 195 + shift, 322, 58, stroke=INK, stroke_width=0.75)
     write(drawing, text["attend"], 162, 214, font_weight="bold")
-    write(drawing, text["stages"], 162, 234, 12)
+    attention = " · ".join(stages[name] for name in ("score", "mask", "normalise", "mix"))
+    write(drawing, attention, 162, 234, 12)
     for shape, name, y in (
-        ("b × h × n × d", text["merge"], 307),
+        ("b × h × n × d", stages["merge"], 307),
         ("b × n × h·d", "out_proj", 367),
     ):
         arrow(drawing, (170, y - (36 if y == 307 else 28)), (170, y - 2))
@@ -197,39 +135,6 @@ def block_diagram(language: str) -> str:
     write(drawing, text["output"], 170, 437, font_weight="bold")
     write(drawing, "b × n × embed_dim", 170, 455, 11)
     return finish(drawing.as_svg(header=""), f"{KEY}-block-diagram", text["title"], text["desc"])
-
-
-_MAPS = {
-    "en": {
-        "title": "What two trained heads attend to",
-        "desc": (
-            "Three attention maps of the seven letters {letters}, {marked} being marked. Each row "
-            "is a query, each column a key; the darker a cell, the larger the weight. {heads}. "
-            "The third map is the mean of the two."
-        ),
-        "head": "Head {index}: {pairs}",
-        "pair": "{query} looks most at {key}",
-        "join": (", ", ". "),
-        "label": "head {index}",
-        "mean": "mean",
-        "query": "query ↓",
-        "key": "key →",
-    },
-    "zh": {
-        "title": "训练好的两个头各自关注什么",
-        "desc": (
-            "七个字母 {letters} 的三幅注意力图，带标记的是 {marked}。每一行是一个查询，"
-            "每一列是一个键；格子越深，权重越大。{heads}。第三幅图是前两幅的平均。"
-        ),
-        "head": "头 {index}：{pairs}",
-        "pair": "{query} 最关注 {key}",
-        "join": ("，", "。"),
-        "label": "头 {index}",
-        "mean": "平均",
-        "query": "查询 ↓",
-        "key": "键 →",
-    },
-}
 
 
 @functools.cache
@@ -246,7 +151,7 @@ def trained_weights() -> Tensor:
 
 def attention_maps(language: str) -> str:
     """Draw each head's weights as they come from the module, and their mean."""
-    text, weights, cell = _MAPS[language], trained_weights(), 14
+    text, weights, cell = texts(__file__, "attention_maps", language), trained_weights(), 14
     letters = ["abcdefgh"[letter] for letter in LETTERS]
     drawing = canvas(340, 155)
     maps = [*weights, weights.mean(0)]

@@ -1,4 +1,4 @@
-"""The worked numbers of two heads, and what multi-head attention costs."""
+"""The worked numbers of two heads, what multi-head attention costs, and its time measured."""
 
 import math
 
@@ -6,6 +6,10 @@ import torch
 
 from attn_docs import MultiHeadAttention
 from docs._kit.markdown import table
+from docs._kit.measured import load
+from docs._kit.text import texts
+
+from .benchmark import ROUNDS, RUNS, SIZES, TRAINING
 
 MODELS = {
     "Transformer, base": (512, 8),
@@ -13,7 +17,7 @@ MODELS = {
     "Transformer, big": (1024, 16),
     "GPT-2 XL": (1600, 25),
 }
-SIZE, LENGTH = 768, 1024
+SIZE, LENGTH = 768, 1024  # of the cost
 HEADS = (1, 12, 96)
 
 
@@ -37,10 +41,7 @@ def weight_bytes(n: int, num_heads: int, dtype: torch.dtype = torch.float32) -> 
 
 def counted(language: str) -> str:
     """Return the parameters of the attention layer of published models."""
-    header = {
-        "en": ("model", "$D$", "$h$", "$d = D/h$", "without bias", "with bias"),
-        "zh": ("模型", "$D$", "$h$", "$d = D/h$", "不带偏置", "带偏置"),
-    }[language]
+    text = texts(__file__, "counted", language)
     rows = (
         (
             name,
@@ -51,19 +52,12 @@ def counted(language: str) -> str:
         )
         for name, (size, heads) in MODELS.items()
     )
-    caption = {
-        "en": "The parameters of one layer. The Transformer's paper adds no bias; GPT-2 does.",
-        "zh": "一层的参数量。Transformer 的论文里没有偏置，GPT-2 有。",
-    }[language]
-    return f"{table(header, rows)}\n\n{caption}"
+    return f"{table(text['header'], rows)}\n\n{text['caption']}"
 
 
 def cost(language: str) -> str:
     """Return parameters, operations and memory against the number of heads."""
-    header = {
-        "en": ("heads $h$", "$d = D/h$", "parameters", "operations", "weights in float32"),
-        "zh": ("头数 $h$", "$d = D/h$", "参数量", "运算次数", "float32 权重占用"),
-    }[language]
+    text = texts(__file__, "cost", language)
     rows = (
         (
             str(heads),
@@ -74,20 +68,37 @@ def cost(language: str) -> str:
         )
         for heads in HEADS
     )
-    caption = {
-        "en": (
-            f"$D = {SIZE}$, $n = m = {LENGTH:,}$, no bias, one text. The softmax is not counted. "
-            "One M is a million, one MiB is $2^{20}$ bytes."
-        ),
-        "zh": (
-            f"$D = {SIZE}$，$n = m = {LENGTH:,}$，不带偏置，一段文本，不计 softmax。"
-            "1 M 即百万，1 MiB 即 $2^{20}$ 字节。"
-        ),
-    }[language]
-    return f"{table(header, rows)}\n\n{caption}"
+    caption = text["caption"].format(size=SIZE, length=LENGTH)
+    return f"{table(text['header'], rows)}\n\n{caption}"
 
 
-TABLES = {"counted": counted, "cost": cost}
+def against(language: str) -> str:
+    """Return our time over PyTorch's, as it was measured."""
+    text, measured = texts(__file__, "against", language), load(__file__)["against"]
+    ratios = {
+        (sizes, run): measured("time", run=run, batch=b, words=n, size=size, heads=h)
+        for sizes in SIZES
+        for b, n, size, h in (sizes,)
+        for run in RUNS
+    }
+    rows = (
+        (
+            " × ".join(f"{size:,}" for size in sizes),
+            *(f"{ratios[sizes, run]:.2f}×" for run in RUNS),
+        )
+        for sizes in SIZES
+    )
+    training = [ratio for (_, run), ratio in ratios.items() if run in TRAINING]
+    caption = text["caption"].format(
+        rounds=ROUNDS,
+        mean=math.exp(sum(map(math.log, training)) / len(training)),
+        most=max(training),
+        measured=measured.circumstances(language),
+    )
+    return f"{table(text['header'], rows)}\n\n{caption}\n{{ .measured }}"
+
+
+TABLES = {"counted": counted, "cost": cost, "against": against}
 
 
 def numbers() -> dict[str, str]:

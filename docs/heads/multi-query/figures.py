@@ -4,10 +4,8 @@ import functools
 from collections.abc import Callable
 
 import drawsvg
-import torch
-from torch import Tensor
 
-from attn_docs import MultiHeadAttention, MultiQueryAttention, attention_weights
+from attn_docs import MultiHeadAttention, MultiQueryAttention
 from docs._kit.draw import (
     INK,
     SHADE,
@@ -18,38 +16,13 @@ from docs._kit.draw import (
     stage_line,
     write,
 )
+from docs._kit.text import texts
+
+from .tables import shared_weights
 
 KEY = "heads-multi-query"
 EMBED_DIM, HEADS = 16, 4
 WORDS = ("the", "cat", "sleeps")
-QUERY = ((0.0, 4, 0, 0), (0, 0, 4, 0))
-KEYS = ((1.0, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0))
-
-_SHARING = {
-    "en": {
-        "title": "Which query head asks which key and value head",
-        "desc": (
-            "Two rows of boxes each. Multi-head attention: {heads} query heads above, {many} "
-            "pairs of a key head and a value head below, each query head joined to its own pair. "
-            "Multi-query attention: {heads} query heads above, {one} pair below, to which all "
-            "of them are joined."
-        ),
-        "names": ("multi-head attention", "multi-query attention"),
-        "query": "query heads",
-        "key": "key and value heads",
-    },
-    "zh": {
-        "title": "哪个查询头向哪个键头和值头提问",
-        "desc": (
-            "每部分都有两排方框。多头注意力：上面是 {heads} 个查询头，下面是 {many} 对键头和值头，"
-            "每个查询头连到自己的那一对。多查询注意力：上面是 {heads} 个查询头，下面只有 {one} 对，"
-            "所有查询头都连到它。"
-        ),
-        "names": ("多头注意力", "多查询注意力"),
-        "query": "查询头",
-        "key": "键头和值头",
-    },
-}
 
 
 def head_counts() -> tuple[tuple[int, int], tuple[int, int]]:
@@ -67,7 +40,7 @@ def head_counts() -> tuple[tuple[int, int], tuple[int, int]]:
 
 def sharing(language: str) -> str:
     """Draw the heads of multi-head and of multi-query attention, joined where they meet."""
-    text = _SHARING[language]
+    text = texts(__file__, "sharing", language)
     drawing = canvas(340, 330)
     counts = head_counts()
     for panel, (name, (heads, kv_heads)) in enumerate(zip(text["names"], counts, strict=True)):
@@ -95,42 +68,9 @@ def sharing(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-sharing", text["title"], desc)
 
 
-_MAPS = {
-    "en": {
-        "title": "Two heads look at the same three keys",
-        "desc": (
-            "A grid of weights. The rows are the queries of one word, one for each of two heads; "
-            "the columns are the keys that both share. {rows}."
-        ),
-        "row": "Head {head}: {weights}",
-        "join": (". ", ", "),
-        "head": "head",
-        "query": "query",
-        "key": "key, shared",
-    },
-    "zh": {
-        "title": "两个头看的是同样的三个键",
-        "desc": (
-            "由权重组成的方格图。行是同一个词的查询，两个头各有一个；列是两个头共用的键。{rows}。"
-        ),
-        "row": "头 {head}：{weights}",
-        "join": ("；", "、"),
-        "head": "头",
-        "query": "查询",
-        "key": "键，共用",
-    },
-}
-
-
-def shared_weights() -> Tensor:
-    """Return the weights of the worked example: a row for each head's query."""
-    query, key = torch.tensor(QUERY)[None, :, None], torch.tensor(KEYS)[None, None]
-    return attention_weights(query, key)[0, :, 0]  # b h n m → h m
-
-
 def same_keys(language: str) -> str:
     """Draw the weights that two heads give to the same keys."""
-    text, weights = _MAPS[language], shared_weights()
+    text, weights = texts(__file__, "same_keys", language), shared_weights()
     drawing = canvas(340, 121)
     left, top, width, height = 84, 50, 80, 35
     write(drawing, f"{text['query']} ↓", left - 10, 36, 12, text_anchor="end")

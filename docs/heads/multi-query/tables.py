@@ -1,14 +1,24 @@
 """What multi-query attention saves."""
 
 import torch
+from torch import Tensor
 
+from attn_docs import KVConfig, attention_weights, kv_cache_bytes
 from docs._kit.markdown import table
-
-from .figures import shared_weights
+from docs._kit.text import texts
 
 LAYERS, EMBED_DIM, HEADS, HEAD_DIM = 32, 4096, 32, 128  # those of Llama 2 7B
 FALCON_LAYERS, FALCON_HEADS, FALCON_HEAD_DIM = 32, 71, 64
 LENGTHS = (1024, 4096, 32768)
+# of the worked example
+QUERY = ((0.0, 4, 0, 0), (0, 0, 4, 0))
+KEYS = ((1.0, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0))
+
+
+def shared_weights() -> Tensor:
+    """Return the weights of the worked example: a row for each head's query."""
+    query, key = torch.tensor(QUERY)[None, :, None], torch.tensor(KEYS)[None, None]
+    return attention_weights(query, key)[0, :, 0]  # b h n m → h m
 
 
 def cache_bytes(
@@ -19,7 +29,8 @@ def cache_bytes(
     dtype: torch.dtype = torch.bfloat16,
 ) -> int:
     """Count the bytes of the keys and values of a text."""
-    return 2 * tokens * layers * kv_heads * head_dim * dtype.itemsize
+    config = KVConfig(full_layers=layers, num_kv_heads=kv_heads, head_dim=head_dim)
+    return kv_cache_bytes(config, tokens, dtype=dtype)
 
 
 def parameters(embed_dim: int, heads: int, kv_heads: int, head_dim: int) -> dict[str, int]:
@@ -38,10 +49,7 @@ def _size(count: int) -> str:
 
 def cache(language: str) -> str:
     """Return the bytes of keys and values with a head for each query head and with one."""
-    header = {
-        "en": ("words in the text", "multi-head, {h} key and value heads", "multi-query, one"),
-        "zh": ("文本的词数", "多头，{h} 个键头和值头", "多查询，一个"),
-    }[language]
+    text = texts(__file__, "cache", language)
     rows = (
         (
             f"{length:,}",
@@ -49,36 +57,21 @@ def cache(language: str) -> str:
         )
         for length in (1, *LENGTHS)
     )
-    caption = {
-        "en": (
-            f"{LAYERS} layers, $h = {HEADS}$ query heads of $d = {HEAD_DIM}$, two bytes a number: "
-            "the sizes of Llama 2 7B. One KiB is $2^{10}$ bytes, one MiB $2^{20}$."
-        ),
-        "zh": (
-            f"{LAYERS} 层，$h = {HEADS}$ 个查询头，$d = {HEAD_DIM}$，每个数两个字节："
-            "即 Llama 2 7B 的尺寸。1 KiB 即 $2^{10}$ 字节，1 MiB 即 $2^{20}$ 字节。"
-        ),
-    }[language]
-    return f"{table([cell.format(h=HEADS) for cell in header], rows)}\n\n{caption}"
+    header = [cell.format(h=HEADS) for cell in text["header"]]
+    caption = text["caption"].format(layers=LAYERS, h=HEADS, d=HEAD_DIM)
+    return f"{table(header, rows)}\n\n{caption}"
 
 
 def cost(language: str) -> str:
     """Return the parameters of one layer with a head for each query head and with one."""
-    header = {
-        "en": ("weights of one layer", "multi-head", "multi-query"),
-        "zh": ("一层的权重个数", "多头", "多查询"),
-    }[language]
+    text = texts(__file__, "cost", language)
     many, one = (parameters(EMBED_DIM, HEADS, g, HEAD_DIM) for g in (HEADS, 1))
-    total = {"en": "all", "zh": "合计"}[language]
     rows = (
         *((f"`{name}`", f"{many[name]:,}", f"{one[name]:,}") for name in many),
-        (total, f"{sum(many.values()):,}", f"{sum(one.values()):,}"),
+        (text["total"], f"{sum(many.values()):,}", f"{sum(one.values()):,}"),
     )
-    caption = {
-        "en": f"$D = {EMBED_DIM}$, $h = {HEADS}$, $d = {HEAD_DIM}$, without biases.",
-        "zh": f"$D = {EMBED_DIM}$，$h = {HEADS}$，$d = {HEAD_DIM}$，没有偏置。",
-    }[language]
-    return f"{table(header, rows)}\n\n{caption}"
+    caption = text["caption"].format(embed=EMBED_DIM, h=HEADS, d=HEAD_DIM)
+    return f"{table(text['header'], rows)}\n\n{caption}"
 
 
 TABLES = {"cache": cache, "cost": cost}

@@ -2,50 +2,19 @@
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
 
 import drawsvg
 import matplotlib.style
 
 from docs._kit import chart
 from docs._kit.draw import ACCENT, ACCENT_2, canvas, finish, stage_line, write
+from docs._kit.measured import load
+from docs._kit.text import texts
 
-from .benchmark import NAMES
-from .tables import H100_BYTES, H100_FLOPS, MODELS, cost, ridge
+from .benchmark import LENGTHS, NAMES
+from .tables import H100_BYTES, H100_FLOPS, MODELS, bytes_ratio, cost, ridge
 
 KEY = "memory-decode-cost"
-STORED = Path(__file__).with_name("measured") / "steps.md"
-
-_ROOFLINE = {
-    "en": {
-        "title": "Five models below the roof of one machine",
-        "desc": (
-            "A chart with both axes logarithmic: FLOP per byte from left to right, TFLOP per "
-            "second upwards. A line rises with slope one up to {ridge} FLOP per byte, where it "
-            "turns level at {top} TFLOP per second. On the rising part stand squares: {points}."
-        ),
-        "point": "{name} at {intensity} FLOP per byte and {rate} TFLOP per second",
-        "comma": "; ",
-        "up": "↑ TFLOP per second",
-        "right": "FLOP per byte →",
-        "reads": "reading decides",
-        "computes": "computing decides",
-    },
-    "zh": {
-        "title": "同一台机器的屋顶之下，五个模型",
-        "desc": (
-            "一张双对数坐标图：从左到右是每字节的 FLOP，向上是每秒的 TFLOP。"
-            "一条线以斜率一上升，到每字节 {ridge} FLOP 处变平，高度是每秒 {top} TFLOP。"
-            "上升的一段上有几个方块：{points}。"
-        ),
-        "point": "{name} 在每字节 {intensity} FLOP、每秒 {rate} TFLOP 处",
-        "comma": "；",
-        "up": "↑ 每秒 TFLOP",
-        "right": "每字节 FLOP →",
-        "reads": "取决于读取",
-        "computes": "取决于计算",
-    },
-}
 
 
 def attainable(intensity: float) -> float:
@@ -55,7 +24,7 @@ def attainable(intensity: float) -> float:
 
 def roofline(language: str) -> str:
     """Chart the most that an H100 can compute against the intensity, with five models."""
-    text = _ROOFLINE[language]
+    text = texts(__file__, "roofline", language)
     width, height = 352, 280
     points = {name: cost(name).intensity for name in MODELS}
     with matplotlib.style.context(chart.STYLE):
@@ -98,46 +67,20 @@ def roofline(language: str) -> str:
         return chart.finish(figure, f"{KEY}-roofline", text["title"], desc)
 
 
-def stored() -> dict[str, tuple[float, float]]:
-    """Read the bytes and the time at the greatest length, over multi-head's, from the table."""
-    lines = STORED.read_text(encoding="utf-8").splitlines()[2 : 2 + len(NAMES["en"])]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+def pairs() -> dict[str, tuple[float, float]]:
+    """Return bytes and time at the greatest length, over multi-head attention's."""
+    found = load(__file__)["steps"]
     return {
-        name: (float(row[2].rstrip("×")), float(row[5].rstrip("×")))
-        for name, row in zip(NAMES["en"], rows, strict=True)
+        name: (bytes_ratio(name), found("time", attention=name, words=LENGTHS[-1]))
+        for name in NAMES
         if name != "repeat"  # so slow that no other bar could be seen
     }
 
 
-_MEASURED = {
-    "en": {
-        "title": "Bytes of the cache, and time of a step",
-        "desc": (
-            "Two bars for each attention, over those of multi-head attention, with 32,768 words "
-            "in the cache: bytes of the cache, and measured time. {rows}."
-        ),
-        "row": "{name}: {size:.2f} and {time:.2f}",
-        "comma": "; ",
-        "bytes": "bytes",
-        "time": "time",
-    },
-    "zh": {
-        "title": "缓存的字节数与一步的时间",
-        "desc": (
-            "每种注意力两根条，都是与多头注意力的比值，缓存里有 32,768 个词："
-            "缓存的字节数，以及实测的时间。{rows}。"
-        ),
-        "row": "{name}：{size:.2f} 和 {time:.2f}",
-        "comma": "；",
-        "bytes": "字节数",
-        "time": "时间",
-    },
-}
-
-
 def measured(language: str) -> str:
     """Draw the stored measurement as bars: bytes and time over multi-head's."""
-    text, values = _MEASURED[language], stored()
+    names = texts(__file__, "names", language)
+    text, values = texts(__file__, "measured", language), pairs()
     drawing = canvas(340, 28 + 54 * len(values))
     full = max(1.0, *(time for _, time in values.values()))
     for label, colour, left in (("bytes", ACCENT_2, 0), ("time", ACCENT, 120)):
@@ -146,7 +89,7 @@ def measured(language: str) -> str:
     for index, (name, pair) in enumerate(values.items()):
         top = 28 + 54 * index
         group = drawsvg.Group(data_attention=name)
-        shown = NAMES[language][name]
+        shown = names[name]
         write(group, shown, 0, top + 8, 12, text_anchor="start", font_weight="bold")
         for row, (value, colour) in enumerate(zip(pair, (ACCENT_2, ACCENT), strict=True)):
             y, width = top + 18 + 14 * row, 270 * value / full
@@ -155,7 +98,7 @@ def measured(language: str) -> str:
             write(group, f"{value:.2f}×", width + 6, y + 6, 12, text_anchor="start")
         drawing.append(group)
     rows = text["comma"].join(
-        text["row"].format(name=NAMES[language][name], size=pair[0], time=pair[1])
+        text["row"].format(name=names[name], size=pair[0], time=pair[1])
         for name, pair in values.items()
     )
     desc = text["desc"].format(rows=rows)

@@ -4,6 +4,10 @@ from typing import NamedTuple
 
 from attn_docs import DecodeCost, decode_cost, latent_decode_cost, projection_cost
 from docs._kit.markdown import table
+from docs._kit.measured import load
+from docs._kit.text import texts
+
+from . import benchmark
 
 # NVIDIA's H100 SXM: dense bfloat16 FLOP and bytes in a second
 H100_FLOPS, H100_BYTES = 989.4e12, 3.35e12
@@ -25,10 +29,6 @@ MODELS = {
     "Llama 3 70B": Model(64, 8, 128),
     "Falcon-7B": Model(71, 1, 64),
     "DeepSeek-V3": Model(128, 0, 192),
-}
-KINDS = {
-    "en": ("multi-head", "grouped-query", "grouped-query", "multi-query", "latent"),
-    "zh": ("多头", "分组查询", "分组查询", "多查询", "潜在"),
 }
 
 
@@ -54,30 +54,9 @@ def busy(name: str) -> float:
 
 def variants(language: str) -> str:
     """Return FLOP, bytes and intensity of the models' attention."""
-    header = {
-        "en": (
-            "model",
-            "attention",
-            "query heads",
-            "key heads",
-            "FLOP per word kept",
-            "bytes per word kept",
-            "FLOP per byte",
-            "H100 computes at most",
-        ),
-        "zh": (
-            "模型",
-            "注意力",
-            "查询头",
-            "键头",
-            "每个缓存词的 FLOP",
-            "每个缓存词的字节",
-            "每字节 FLOP",
-            "H100 的算力最多用上",
-        ),
-    }[language]
+    text = texts(__file__, "variants", language)
     rows = []
-    for (name, model), kind in zip(MODELS.items(), KINDS[language], strict=True):
+    for (name, model), kind in zip(MODELS.items(), text["kinds"], strict=True):
         word = cost(name, 1)
         rows.append(
             (
@@ -91,18 +70,70 @@ def variants(language: str) -> str:
                 f"{busy(name):.1%}".replace("%", " %"),
             )
         )
-    caption = {
-        "en": "One layer, one new word, bfloat16: for each word in the cache. An H100 SXM computes "
-        f"{H100_FLOPS / 1e12:.0f} TFLOP and reads {H100_BYTES / 1e12:.2f} TB in a second, by its "
-        f"data sheet: {ridge():.0f} FLOP for each byte.",
-        "zh": "一层，一个新词，bfloat16：按缓存里的每个词计。根据数据手册，H100 SXM 每秒计算 "
-        f"{H100_FLOPS / 1e12:.0f} TFLOP，读取 {H100_BYTES / 1e12:.2f} TB："
-        f"每字节 {ridge():.0f} FLOP。",
-    }[language]
-    return f"{table(header, rows)}\n\n{caption}"
+    caption = text["caption"].format(
+        flops=f"{H100_FLOPS / 1e12:.0f}", bytes=f"{H100_BYTES / 1e12:.2f}", ridge=f"{ridge():.0f}"
+    )
+    return f"{table(text['header'], rows)}\n\n{caption}"
 
 
-TABLES = {"variants": variants}
+def machine(language: str) -> str:
+    """Return the measured rates of one thread."""
+    text, found = texts(__file__, "machine", language), load(__file__)["machine"]
+    computes, reads = found("computes"), found("reads")
+    values = (f"{computes:.1f} GFLOP/s", f"{reads:.1f} GB/s", f"{computes / reads:.1f}")
+    rows = list(zip(text["rows"], values, strict=True))
+    return f"{table(text['header'], rows)}\n\n{found.caption(text['caption'], language)}"
+
+
+def predicted(name: str) -> float:
+    """Return the least milliseconds of a measured step, by the bytes it reads and the rates."""
+    rates = load(__file__)["machine"]
+    weights = sum(parameter.numel() for parameter in benchmark.build(name).parameters())
+    step = benchmark.cost(name, benchmark.LENGTHS[-1]).plus(DecodeCost(2 * weights, 4 * weights))
+    return 1000 * step.seconds(
+        flops_per_second=rates("computes") * 1e9, bytes_per_second=rates("reads") * 1e9
+    )
+
+
+def bytes_ratio(name: str) -> float:
+    """Return the bytes of a measured attention's cache over those of multi-head attention."""
+    most = benchmark.cost("multi-head", benchmark.LENGTHS[-1]).bytes
+    return benchmark.cost(name, benchmark.LENGTHS[-1]).bytes / most
+
+
+def steps(language: str) -> str:
+    """Return the measured steps: bytes and times over multi-head's, and the prediction."""
+    text, names = texts(__file__, "steps", language), texts(__file__, "names", language)
+    found, lengths = load(__file__)["steps"], [f"{length:,}" for length in benchmark.LENGTHS]
+    rows = [
+        (
+            names[name],
+            f"{benchmark.cost(name, benchmark.LENGTHS[-1]).intensity:.1f}",
+            f"{bytes_ratio(name):.3f}×",
+            *(f"{found('time', attention=name, words=n):.3f}×" for n in benchmark.LENGTHS),
+            f"{predicted(name):.1f} ms",
+            f"{found('step', attention=name):.1f} ms",
+        )
+        for name in benchmark.NAMES
+    ]
+    header = (
+        *text["before"],
+        *(text["time"].format(words=length) for length in lengths),
+        *text["after"],
+    )
+    caption = text["caption"].format(
+        embed_dim=f"{benchmark.EMBED_DIM:,}",
+        heads=benchmark.HEADS,
+        head_dim=benchmark.HEAD_DIM,
+        kv_rank=benchmark.KV_RANK,
+        rope_dim=benchmark.ROPE_DIM,
+        lengths=lengths,
+        rounds=benchmark.ROUNDS,
+    )
+    return f"{table(header, rows)}\n\n{found.caption(caption, language)}"
+
+
+TABLES = {"variants": variants, "machine": machine, "steps": steps}
 
 
 def numbers() -> dict[str, str]:

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attn_docs import GroupedQueryAttention, KVCache, merge_heads, split_heads
-from docs._kit.markdown import table
-from docs._kit.measure import circumstances, paired_ratio
+from docs._kit.measure import kernel_of, one_thread, paired_ratio
+from docs._kit.measured import Measurement, measurement
 
 EMBED_DIM, HEADS, KV_HEADS = 512, 8, 2
 BATCH = 4
@@ -18,22 +18,6 @@ ROUNDS = 15
 ANEW_ROUNDS = 3
 
 WAYS = ("read", "cached", "concatenated", "repeated", "anew")
-NAMES = {
-    "en": {
-        "read": "reading alone",
-        "cached": "`KVCache`",
-        "concatenated": "`torch.cat`",
-        "repeated": "`torch.cat`, repeated",
-        "anew": "no cache",
-    },
-    "zh": {
-        "read": "只读缓存",
-        "cached": "`KVCache`",
-        "concatenated": "`torch.cat`",
-        "repeated": "`torch.cat` 加重复",
-        "anew": "不用缓存",
-    },
-}
 
 
 class Steps(NamedTuple):
@@ -95,47 +79,17 @@ def steps(length: int) -> Steps:
 
 
 @torch.no_grad()
-def measure() -> dict[int, dict[str, float]]:
+def measure() -> dict[str, Measurement]:
     """Measure on one thread; each time over that of the cache of the shortest text."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    first = steps(LENGTHS[0]).cached
-    measured = {}
-    for length in LENGTHS:
-        ways = steps(length)
-        growth = paired_ratio(ways.cached, first, ROUNDS) if length != LENGTHS[0] else 1.0
-        measured[length] = {
-            name: growth * paired_ratio(way, ways.cached, ANEW_ROUNDS if name == "anew" else ROUNDS)
-            if name != "cached"
-            else growth
-            for name, way in ways._asdict().items()
-        }
-    torch.set_num_threads(threads)
-    return measured
-
-
-def per_word_table(measured: dict[int, dict[str, float]], language: str) -> str:
-    """Return the measurement as a table, a row for each length."""
-    header = {"en": "words so far", "zh": "已有的词数"}[language]
-    rows = (
-        (f"{length:,}", *(f"{measured[length][name]:,.2f}×" for name in WAYS)) for length in LENGTHS
-    )
-    size = EMBED_DIM // HEADS
-    text = {
-        "en": f"Time for one new word. One layer, {HEADS} query heads, {KV_HEADS} key and value "
-        f"heads of {size}, batch {BATCH}, float32, as a multiple of `KVCache` with {LENGTHS[0]} "
-        "words: medians of pairs taken in turns. Reading alone: the attention function on the "
-        "kept keys and values, without projections.",
-        "zh": f"生成一个新词的时间。一层，{HEADS} 个查询头，{KV_HEADS} 个键头和值头，每个头 "
-        f"{size} 维，批次 {BATCH}，float32，以 {LENGTHS[0]} 个词时的 `KVCache` 为单位；"
-        "取轮流成对测量的中位数。只读缓存：只对存下的键和值调用注意力函数，没有投影。",
-    }[language]
-    space = " " if language == "en" else ""
-    caption = f"{text}{space}{circumstances(language, threads=1)}\n{{ .measured }}"
-    return f"{table((header, *(NAMES[language][name] for name in WAYS)), rows)}\n\n{caption}"
-
-
-def main() -> dict[str, Callable[[str], str]]:
-    """Measure and return the table that the chapter shows and its figure reads."""
-    measured = measure()
-    return {"per_word": lambda language: per_word_table(measured, language)}
+    values = []
+    with one_thread():
+        first = steps(LENGTHS[0]).cached
+        for length in LENGTHS:
+            ways = steps(length)
+            growth = paired_ratio(ways.cached, first, ROUNDS) if length != LENGTHS[0] else 1.0
+            for name, way in ways._asdict().items():
+                rounds = ANEW_ROUNDS if name == "anew" else ROUNDS
+                ratio = 1.0 if name == "cached" else paired_ratio(way, ways.cached, rounds)
+                of = {"way": name, "words": length, "kernel": kernel_of(way)}
+                values.append({**of, "quantity": "time", "value": growth * ratio, "unit": "ratio"})
+    return {"per_word": measurement(values, threads=1)}

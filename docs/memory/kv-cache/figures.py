@@ -3,7 +3,6 @@
 import functools
 import math
 from collections.abc import Callable
-from pathlib import Path
 
 import drawsvg
 import matplotlib.style
@@ -14,6 +13,8 @@ from torch import Tensor
 from attn_docs import KVCache, MultiHeadAttention, causal_mask
 from docs._kit import chart
 from docs._kit.draw import SHADE, canvas, cells, finish, stage_line, write
+from docs._kit.measured import load
+from docs._kit.text import texts
 
 from .benchmark import LENGTHS, WAYS
 
@@ -22,7 +23,6 @@ WORDS = 5
 CHUNKS = {"whole": (5,), "decode": (2, 1, 1, 1), "chunks": (2, 2, 1)}
 RING, STEPS = 4, 8
 ALIGNED = ((2, 4), (4, 2))
-STORED = Path(__file__).with_name("measured") / "per_word.md"
 
 
 def when() -> dict[str, Tensor]:
@@ -44,46 +44,9 @@ def when() -> dict[str, Tensor]:
     return made
 
 
-_WHEN = {
-    "en": {
-        "title": "Which scores are made when",
-        "desc": (
-            "Four grids for five words, queries as rows and keys as columns; cells above the "
-            "diagonal are empty. Without a cache, a cell says how often its score is made: row by "
-            "row, the first cell {anew}. With a cache a cell says in which step its score is made, "
-            "each in one only. Prefill alone: {whole} in the rows from the top. Two words, then "
-            "one at a time: {decode}. Chunks of two: {chunks}."
-        ),
-        "comma": ", ",
-        "anew": ("no cache", "how often"),
-        "whole": ("prefill", "5 words at once"),
-        "decode": ("decode", "2, then 1 + 1 + 1"),
-        "chunks": ("chunks", "2 + 2 + 1"),
-        "query": "query ↓",
-        "key": "key →",
-    },
-    "zh": {
-        "title": "哪些分数在什么时候算",
-        "desc": (
-            "五个词，四个方格图，行是查询，列是键；对角线以上的格子是空的。没有缓存时，"
-            "格子里写着这个分数要算几次，从上到下每行第一格是 {anew}。有缓存时，"
-            "格子里写着它在第几步算，每个分数只算一次。只有预填充：从上到下各行是 {whole}。"
-            "先两个词，再一个一个来：{decode}。每块两个词：{chunks}。"
-        ),
-        "comma": "、",
-        "anew": ("没有缓存", "算几次"),
-        "whole": ("预填充", "5 个词一次算完"),
-        "decode": ("解码", "先 2，再 1 + 1 + 1"),
-        "chunks": ("分块", "2 + 2 + 1"),
-        "query": "查询 ↓",
-        "key": "键 →",
-    },
-}
-
-
 def steps(language: str) -> str:
     """Draw in which step each score is made, for several ways to cut the text."""
-    text, size = _WHEN[language], 26
+    text, size = texts(__file__, "when", language), 26
     drawing, found = canvas(340, 398), when()
     for index, (name, grid) in enumerate(found.items()):
         left, top = 180 * (index % 2) + 14, 204 * (index // 2) + 62
@@ -116,38 +79,9 @@ def held() -> list[list[int | None]]:
     return rows
 
 
-_RING = {
-    "en": {
-        "title": "A ring of four slots",
-        "desc": (
-            "Rows are steps, columns the four slots. A cell says which word the slot holds after "
-            "the step; the word written in this step is shaded. Rows from the top: {rows}. From "
-            "word 4 on, each new word takes the place of the oldest."
-        ),
-        "comma": "; ",
-        "empty": "·",
-        "word": "word {t} comes",
-        "slot": "slot {slot}",
-        "first": "word {first} falls out",
-    },
-    "zh": {
-        "title": "四个槽位的环形缓冲区",
-        "desc": (
-            "行是步骤，列是四个槽位。格子里写着这一步之后该槽位存的是哪个词；填色的是这一步写入的词。"
-            "从上到下各行：{rows}。从词 4 起，每个新词都占用最旧的词的槽位。"
-        ),
-        "comma": "；",
-        "empty": "·",
-        "word": "来了词 {t}",
-        "slot": "槽位 {slot}",
-        "first": "词 {first} 被顶替",
-    },
-}
-
-
 def ring(language: str) -> str:
     """Draw what the slots of a ring hold from step to step."""
-    text, rows = _RING[language], held()
+    text, rows = texts(__file__, "ring", language), held()
     width, height, left, top = 40, 24, 92, 24
     drawing = canvas(380, top + STEPS * height + 4)
     for slot in range(RING):
@@ -181,41 +115,9 @@ def alignments() -> dict[str, Tensor]:
     return found
 
 
-_ALIGNMENT = {
-    "en": {
-        "title": "Two alignments of a causal mask",
-        "desc": (
-            "Four grids of zeros and ones, queries as rows and keys as columns; filled cells with "
-            "a 1 may be attended to. Two new words and four keys: level with the first, as in "
-            "PyTorch, {first 2 4}; level with the last, as a cache needs, {last 2 4}. Four queries "
-            "and two keys: {first 4 2} and {last 4 2}."
-        ),
-        "join": (", ", " "),
-        "first": ("first with first", "PyTorch's is_causal"),
-        "last": ("last with last", "FlashAttention, cache"),
-        "query": "query ↓",
-        "key": "key →",
-    },
-    "zh": {
-        "title": "因果掩码的两种对齐方式",
-        "desc": (
-            "四个由 0 和 1 组成的方格图，行是查询，列是键；填色、写着 1 的格子可以关注。"
-            "两个新词、四个键：与首个对齐，PyTorch 如此，{first 2 4}；"
-            "与末个对齐，缓存需要的是这种，{last 2 4}。"
-            "四个查询、两个键：{first 4 2} 和 {last 4 2}。"
-        ),
-        "join": ("，", " "),
-        "first": ("首个对首个", "PyTorch 的 is_causal"),
-        "last": ("末个对末个", "FlashAttention，缓存"),
-        "query": "查询 ↓",
-        "key": "键 →",
-    },
-}
-
-
 def alignment(language: str) -> str:
     """Draw both alignments for fewer queries than keys, and for more."""
-    text, size = _ALIGNMENT[language], 26
+    text, size = texts(__file__, "alignment", language), 26
     drawing, found = canvas(340, 270), alignments()
     for index, (name, matrix) in enumerate(found.items()):
         left, top = 180 * (index % 2) + 4, (64, 158)[index // 2]
@@ -241,50 +143,12 @@ def alignment(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-alignment", text["title"], desc)
 
 
-def stored() -> dict[str, list[float]]:
-    """Read each way's relative time at each length from the stored table."""
-    lines = STORED.read_text(encoding="utf-8").splitlines()[2 : 2 + len(LENGTHS)]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")][1:] for line in lines]
-    numbers = [[float(cell.rstrip("×").replace(",", "")) for cell in row] for row in rows]
-    return {
-        name: list(column) for name, column in zip(WAYS, zip(*numbers, strict=True), strict=True)
-    }
+def times() -> dict[str, list[float]]:
+    """Return each way's measured time at each length, over the cache's at the shortest."""
+    found = load(__file__)["per_word"]
+    return {way: [found("time", way=way, words=n) for n in LENGTHS] for way in WAYS}
 
 
-_MEASURED = {
-    "en": {
-        "title": "Time for one new word against the words so far",
-        "desc": (
-            "A chart with both axes logarithmic: words so far across, time for one new word "
-            "upwards, as a multiple of the cache's at {first} words. {rows}."
-        ),
-        "row": "{name}: {values}",
-        "join": ("; ", ", "),
-        "x": "words so far",
-        "y": "time for one new word",
-        "read": "reading alone",
-        "cached": "KVCache",
-        "concatenated": "torch.cat",
-        "repeated": "cat, repeated",
-        "anew": "no cache",
-    },
-    "zh": {
-        "title": "生成一个新词的时间与已有词数的关系",
-        "desc": (
-            "两个轴都是对数刻度的图：横轴是已有的词数，纵轴是生成一个新词的时间，"
-            "以 {first} 个词时的缓存为 1。{rows}。"
-        ),
-        "row": "{name}：{values}",
-        "join": ("；", "、"),
-        "x": "已有的词数",
-        "y": "生成一个新词的时间",
-        "read": "只读缓存",
-        "cached": "KVCache",
-        "concatenated": "torch.cat",
-        "repeated": "cat 加重复",
-        "anew": "不用缓存",
-    },
-}
 _LOOK = {
     "anew": {"color": chart.INK, "marker": "^", "linestyle": (0, (1, 2))},
     "repeated": {"color": chart.ACCENT_2, "marker": "D", "linestyle": (0, (6, 2))},
@@ -305,7 +169,7 @@ def _apart(places: dict[str, float], least: float) -> dict[str, float]:
 
 def measured(language: str) -> str:
     """Chart the stored measurement."""
-    text, found = _MEASURED[language], stored()
+    text, found = texts(__file__, "measured", language), times()
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(360, 280)
         axes = chart.panel(figure, 58, 26, 188, 210)

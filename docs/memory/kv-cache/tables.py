@@ -4,6 +4,10 @@ import torch
 
 from attn_docs import KVCache
 from docs._kit.markdown import table
+from docs._kit.measured import load
+from docs._kit.text import texts
+
+from . import benchmark
 
 LENGTHS = (3, 10, 100, 1000, 8192)
 # name: batch, key and value heads, head size, capacity, window, dtype
@@ -49,10 +53,7 @@ def nbytes(
 
 def work(language: str) -> str:
     """Return keys and scores made for texts of several lengths, without a cache and with one."""
-    header = {
-        "en": ("words", "keys, no cache", "keys, cache", "scores, no cache", "scores, cache"),
-        "zh": ("词数", "键，无缓存", "键，有缓存", "分数，无缓存", "分数，有缓存"),
-    }[language]
+    header = texts(__file__, "work", language)["header"]
     rows = []
     for length in LENGTHS:
         ways = [(keys_made(length, cached=c), scores_made(length, cached=c)) for c in (False, True)]
@@ -60,11 +61,7 @@ def work(language: str) -> str:
             raise AssertionError(f"{length}: {ways}")
         cells = (*(keys for keys, _ in ways), *(scores for _, scores in ways))
         rows.append((f"{length:,}", *(f"{cell:,}" for cell in cells)))
-    caption = {
-        "en": "Made in one layer and head while a text is written word by word; values are as "
-        "many as keys. Scores of later words are not counted.",
-        "zh": "逐词生成文本时，在一层的一个头里要算的个数；值与键一样多。对后面的词的分数不计。",
-    }[language]
+    caption = texts(__file__, "work", language)["caption"]
     return f"{table(header, rows)}\n\n{caption}"
 
 
@@ -76,28 +73,8 @@ def _size(size: int) -> str:
 
 def memory(language: str) -> str:
     """Return the bytes of several caches, by the formula and of the tensors."""
-    header = {
-        "en": ("cache of a layer", "$b$", "$g$", "$d$", "slots", "bytes a number", "`nbytes`"),
-        "zh": ("一层的缓存", "$b$", "$g$", "$d$", "槽位数", "每个数的字节数", "`nbytes`"),
-    }[language]
-    names = {
-        "en": {
-            "small": "a small one, float32",
-            "multi-head": "32 heads, bfloat16",
-            "grouped": "8 heads shared by groups",
-            "multi-query": "1 head shared by all",
-            "batch": "8 heads, 16 texts",
-            "window": "8 heads, window",
-        },
-        "zh": {
-            "small": "小例子，float32",
-            "multi-head": "32 个头，bfloat16",
-            "grouped": "8 个头，分组共用",
-            "multi-query": "1 个头，全体共用",
-            "batch": "8 个头，16 段文本",
-            "window": "8 个头，滑动窗口",
-        },
-    }[language]
+    header = texts(__file__, "memory", language)["header"]
+    names = texts(__file__, "caches", language)
     rows = []
     for name, sizes in CACHES.items():
         batch, heads, size, capacity, window, dtype = sizes
@@ -108,14 +85,30 @@ def memory(language: str) -> str:
         slots = cache.key.size(2)
         numbers = (batch, heads, size, f"{slots:,}", dtype.itemsize)
         rows.append((names[name], *map(str, numbers), _size(cache.nbytes)))
-    caption = {
-        "en": "`nbytes` of a `KVCache`, which is the formula's number. One MiB is $2^{20}$ bytes.",
-        "zh": "`KVCache` 的 `nbytes`，与公式算出的相同。1 MiB 即 $2^{20}$ 字节。",
-    }[language]
+    caption = texts(__file__, "memory", language)["caption"]
     return f"{table(header, rows)}\n\n{caption}"
 
 
-TABLES = {"work": work, "memory": memory}
+def per_word(language: str) -> str:
+    """Return the measured times of a new word, a row for each number of words before it."""
+    text, names = texts(__file__, "per_word", language), texts(__file__, "names", language)
+    found = load(__file__)["per_word"]
+    rows = (
+        (f"{n:,}", *(f"{found('time', way=way, words=n):,.2f}×" for way in benchmark.WAYS))
+        for n in benchmark.LENGTHS
+    )
+    caption = text["caption"].format(
+        heads=benchmark.HEADS,
+        kv_heads=benchmark.KV_HEADS,
+        size=benchmark.EMBED_DIM // benchmark.HEADS,
+        batch=benchmark.BATCH,
+        words=benchmark.LENGTHS[0],
+    )
+    header = (text["header"], *(names[way] for way in benchmark.WAYS))
+    return f"{table(header, rows)}\n\n{found.caption(caption, language)}"
+
+
+TABLES = {"work": work, "memory": memory, "per_word": per_word}
 
 
 def numbers() -> dict[str, str]:

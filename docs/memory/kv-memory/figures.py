@@ -19,6 +19,7 @@ from docs._kit.draw import (
     stage_line,
     write,
 )
+from docs._kit.text import texts
 
 from .tables import CARDS, MODELS, per_token, weights
 
@@ -76,31 +77,9 @@ def kind(name: str) -> str:
     return "multi-head" if config.num_kv_heads == MODELS[name].num_heads else "fewer"
 
 
-_TOKEN = {
-    "en": {
-        "title": "KV cache for one token",
-        "desc": "Bars on a logarithmic scale, KiB in bfloat16, all layers. {rows}.",
-        "row": "{name}: {value:,.4g} KiB, {kind}",
-        "comma": "; ",
-        "multi-head": "a key head for each query head",
-        "fewer": "fewer key heads",
-        "latent": "latent",
-    },
-    "zh": {
-        "title": "一个词元的键值缓存",
-        "desc": "对数刻度上的条形，单位 KiB，bfloat16，所有层合计。{rows}。",
-        "row": "{name}：{value:,.4g} KiB，{kind}",
-        "comma": "；",
-        "multi-head": "每个查询头一个键头",
-        "fewer": "键头较少",
-        "latent": "潜在向量",
-    },
-}
-
-
 def token(language: str) -> str:
     """Draw the bytes of one token as bars, longest first."""
-    text = _TOKEN[language]
+    text = texts(__file__, "token", language)
     drawing = canvas(340, 66 + 22 * len(BARS))
     for row, (name, colour) in enumerate(KINDS.items()):
         drawing.append(drawsvg.Rectangle(0, 2 + 20 * row, 12, 12, fill=colour))
@@ -126,34 +105,9 @@ def curve(name: str) -> list[float]:
     return [kv_cache_bytes(MODELS[name].config, length) / 2**30 for length in LENGTHS]
 
 
-_CONTEXT = {
-    "en": {
-        "title": "KV cache against context length",
-        "desc": (
-            "Lines on two logarithmic scales, one sequence in bfloat16, from 256 to 131,072 "
-            "tokens. At the end: {rows}. Models whose layers are all full give straight lines; "
-            "with windows the line bends, and where every layer has a window it is level."
-        ),
-        "comma": ", ",
-        "x": "tokens",
-        "y": "GiB",
-    },
-    "zh": {
-        "title": "键值缓存随上下文长度的变化",
-        "desc": (
-            "横纵轴都是对数刻度，一个序列，bfloat16，从 256 到 131,072 个词元。末端："
-            "{rows}。各层都是全局的模型是直线；有窗口的会弯下来；每一层都有窗口时，最后是水平的。"
-        ),
-        "comma": "，",
-        "x": "词元",
-        "y": "GiB",
-    },
-}
-
-
 def context(language: str) -> str:
     """Draw memory against context length for a handful of models, both scales logarithmic."""
-    text = _CONTEXT[language]
+    text = texts(__file__, "context", language)
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(340, 300)
         axes = chart.panel(figure, 40, 22, 186, 244)
@@ -181,34 +135,6 @@ def context(language: str) -> str:
         return chart.finish(figure, f"{KEY}-context", text["title"], desc)
 
 
-_CARDS = {
-    "en": {
-        "title": "Weights and KV cache beside the memory of three cards",
-        "desc": (
-            "A bar for each model, in GB, bfloat16: first the weights, then the KV cache of one "
-            "sequence of the published context length. Lines mark {cards} GB. {rows}."
-        ),
-        "row": "{name}: weights {weight:.3g} GB, cache {cache:.3g} GB for {context:,} tokens",
-        "comma": "; ",
-        "and": ", ",
-        "weights": "weights",
-        "cache": "KV cache, one sequence of full length",
-    },
-    "zh": {
-        "title": "权重和键值缓存与三种显卡内存的比较",
-        "desc": (
-            "每个模型一根条，单位 GB，bfloat16：先是权重，然后是一个序列在公布的上下文长度下的"
-            "键值缓存。竖线标出 {cards} GB。{rows}。"
-        ),
-        "row": "{name}：权重 {weight:.3g} GB，{context:,} 个词元的缓存 {cache:.3g} GB",
-        "comma": "；",
-        "and": "、",
-        "weights": "权重",
-        "cache": "键值缓存，一个全长的序列",
-    },
-}
-
-
 def beside(name: str) -> tuple[float, float]:
     """Return weights and KV cache at full length, in GB."""
     model = MODELS[name]
@@ -217,7 +143,7 @@ def beside(name: str) -> tuple[float, float]:
 
 def cards(language: str) -> str:
     """Draw weights and cache as bars against the memory of cards."""
-    text = _CARDS[language]
+    text = texts(__file__, "cards", language)
     height = 66 + 26 * len(CARD_BARS)
     drawing = canvas(340, height)
     fills = {"weights": {"fill": SOFT, "stroke": INK, "stroke_opacity": 0.5}}

@@ -1,12 +1,13 @@
 """KV memory of real models: the table, what fits beside the weights, the calculator, numbers."""
 
-import html
 import json
 
 import torch
 
 from attn_docs import KVCache, KVConfig, KVModel, kv_cache_bytes, load_models, longest_context
+from docs._kit.form import fill
 from docs._kit.markdown import table
+from docs._kit.text import texts
 
 MODELS = load_models()
 CARDS = (24, 80, 141)  # GB of memory, 10⁹ bytes each
@@ -63,44 +64,21 @@ def fitting(model: KVModel, card: int) -> int | None:
 
 def _layers(config: KVConfig, language: str) -> str:
     """Describe the layers: how many of each kind, and how many of them keep something."""
-    latent, of = {"en": ("latent", "{} of {}"), "zh": ("层潜在", "{}/{}")}[language]
-    signs = {"full": "{}", "windowed": f"{{}} ({config.window:,})", "latent": f"{{}} {latent}"}
+    text = texts(__file__, "layers", language)
+    signs = {"full": "{}", "windowed": f"{{}} ({config.window:,})", "latent": text["latent"]}
     parts = []
     for kind, sign in signs.items():
         layers = getattr(config, f"{kind}_layers")
         shared = getattr(config, f"shared_{kind}_layers", 0)
         if layers:
-            count = of.format(layers - shared, layers) if shared else layers
+            count = text["of"].format(layers - shared, layers) if shared else layers
             parts.append(sign.format(count).replace(" ", "\N{NO-BREAK SPACE}"))
     return " + ".join(parts)
 
 
 def models(language: str) -> str:
     """Return one row a model: its sizes, and its KV cache for a token and at full length."""
-    header = {
-        "en": (
-            "model",
-            "layers",
-            "width",
-            "heads $h$, $g$",
-            "head size $d$",
-            "KiB a token",
-            "multi-head",
-            "context",
-            "KV cache",
-        ),
-        "zh": (
-            "模型",
-            "层",
-            "宽度",
-            "头数 $h$、$g$",
-            "头的大小 $d$",
-            "每词元 KiB",
-            "多头",
-            "上下文",
-            "缓存",
-        ),
-    }[language]
+    text = texts(__file__, "models", language)
     rows = []
     for model in MODELS.values():
         config = model.config
@@ -125,102 +103,30 @@ def models(language: str) -> str:
                 size(kv_cache_bytes(config, model.context)).replace(" ", "\N{NO-BREAK SPACE}"),
             )
         )
-    days = {model.read for model in MODELS.values()}
-    caption = {
-        "en": "bfloat16, one sequence. Last two columns: the longest text, in tokens, that the "
-        "model is published for, and its KV cache. Each name leads to where the sizes were "
-        f"read, on {', '.join(sorted(days))}. Layers: full ones, and with the window in "
-        "parentheses those that have one; “3 of 7” keep something, the others share. A bold head "
-        "size is not width / heads. Two sizes: of full and of windowed layers; with latent "
-        "layers, of keys and of values before compression. “Multi-head”: how many times as much a "
-        "key and a value for each query head would take. Not counted: the fixed state of 18 "
-        "further layers of Qwen3.5-0.8B, and the indexer's key of 128 numbers a layer and token "
-        "in DeepSeek-V3.2.",
-        "zh": "bfloat16，一个序列。最后两栏：模型公布的最长文本（词元数），以及它的键值缓存。"
-        f"每个名字都链接到尺寸的出处，读取日期为 {'、'.join(sorted(days))}。"
-        "层数一栏：先是全局层，再是窗口层，括号里是窗口；“3/7”表示 7 层里只有 3 层存，其余共用。"
-        "粗体的头大小不等于宽度除以头数。写了两个大小的：前者是全局层、后者是窗口层的；对潜在层，"
-        "是压缩前键和值的大小。“多头”一栏："
-        "若每个查询头都各有键和值，要多占几倍。未计入的：Qwen3.5-0.8B 另外 18 层的固定状态，"
-        "以及 DeepSeek-V3.2 的索引器每层每词元 128 个数的键。",
-    }[language]
-    return f"{table(header, rows)}\n\n{caption}"
+    days = sorted({model.read for model in MODELS.values()})
+    caption = text["caption"].format(days=text["comma"].join(days))
+    return f"{table(text['header'], rows)}\n\n{caption}"
 
 
 def fits(language: str) -> str:
     """Return how many tokens of one sequence fit beside the weights on three cards."""
-    model, weight, none, any_number = {
-        "en": ("model", "weights", "no room", "any number"),
-        "zh": ("模型", "权重", "放不下", "不限"),
-    }[language]
+    text = texts(__file__, "fits", language)
     rows = []
     for name in BESIDE_WEIGHTS:
         counts = [fitting(MODELS[name], card) for card in CARDS]
-        shown = [any_number if n is None else none if n < 0 else f"{n:,}" for n in counts]
+        shown = [text["any"] if n is None else text["none"] if n < 0 else f"{n:,}" for n in counts]
         source = MODELS[name].parameters_source
         rows.append((f"[{name}]({source})", f"{weights(MODELS[name]) / 1e9:.3g} GB", *shown))
-    caption = {
-        "en": "Tokens of one sequence; weights and cache in bfloat16; one GB is $10^9$ bytes. "
-        "The parameter counts are the published, rounded ones, and each name leads to its source. "
-        "Nothing else is counted: no activations, no other program, and not whether the model was "
-        "trained for such lengths.",
-        "zh": "一个序列的词元数；权重和缓存都用 bfloat16；1 GB 即 $10^9$ 字节。"
-        "参数量取公布的约数，每个名字链接到它的出处。其余一概不计：没有激活值，"
-        "没有别的程序，也不管模型有没有在这么长的文本上训练过。",
-    }[language]
-    header = (model, weight, *(f"{card} GB" for card in CARDS))
-    return f"{table(header, rows)}\n\n{caption}"
+    header = (*text["header"], *(f"{card} GB" for card in CARDS))
+    return f"{table(header, rows)}\n\n{text['caption']}"
 
 
-_FORM = {
-    "en": {
-        "label": "KV cache calculator",
-        "colon": ":",
-        "model": "Model",
-        "context": "Context length (tokens)",
-        "batch": "Sequences at once",
-        "itemsize": "Numbers in the cache",
-        "memory": "Memory of the device (GB)",
-        "bits": "{} bits ({})",
-        "cache": "KV cache",
-        "more": "Each further token, of all sequences",
-        "weights": "Weights in bfloat16",
-        "longest": "Longest context that fits beside the weights (tokens)",
-        "bytes": "bytes",
-        "nothing": "nothing",
-        "unknown": "no sourced parameter count; taken as none",
-        "none": "none: the weights alone do not fit",
-        "any": "any: all layers have a window",
-        "invalid": "Please enter whole numbers: {} tokens or fewer, {} sequences or fewer, "
-        "{} GB or less.",
-    },
-    "zh": {
-        "label": "键值缓存计算器",
-        "colon": "：",
-        "model": "模型",
-        "context": "上下文长度（词元）",
-        "batch": "同时处理的序列数",
-        "itemsize": "缓存里的数",
-        "memory": "设备内存（GB）",
-        "bits": "{} 位（{}）",
-        "cache": "键值缓存",
-        "more": "所有序列每再多一个词元",
-        "weights": "权重（bfloat16）",
-        "longest": "权重之外放得下的最长上下文（词元）",
-        "bytes": "字节",
-        "nothing": "不再增加",
-        "unknown": "没有可考的参数量，按零计",
-        "none": "没有：光是权重就放不下",
-        "any": "不限：每一层都有窗口",
-        "invalid": "请输入整数：至多 {} 个词元、{} 个序列、{} GB。",
-    },
-}
 LIMITS = {"context": (0, 100_000_000), "batch": (1, 100_000), "memory": (1, 100_000)}
 
 
 def shown(language: str, name: str, context: int, batch: int, memory: int) -> dict[str, str]:
     """Return what the calculator shows, in bfloat16: text by the name of its place."""
-    text, model = _FORM[language], MODELS[name]
+    text, model = texts(__file__, "form", language), MODELS[name]
     count = kv_cache_bytes(model.config, context, batch)
     more = kv_cache_bytes(model.config, context + 1, batch) - count
     longest = longest_context(model.config, memory * 10**9 - weights(model), batch)
@@ -239,49 +145,21 @@ def _two_digits(count: int) -> str:
 
 def calculator(language: str) -> str:
     """Return the form, with what it shows at first, and the data file's sizes for its script."""
-    text = _FORM[language]
-    words = ("bytes", "nothing", "unknown", "none", "any")
-    data = "".join(f' data-{word}="{html.escape(text[word])}"' for word in words)
-    names = "".join(
-        f"<option{' selected' * (name == CALCULATOR['model'])}>{name}</option>" for name in MODELS
-    )
-    dtypes = "".join(
-        f'<option value="{itemsize}"{" selected" * (itemsize == 2)}>'
-        f"{text['bits'].format(8 * itemsize, dtype)}</option>"
-        for dtype, itemsize in DTYPES.items()
-    )
-    fields = [("model", f'<select id="kv-model" name="model">{names}</select>')]
-    fields += [
-        (
-            name,
-            (
-                f'<input id="kv-{name}" name="{name}" type="number" inputmode="numeric" '
-                f'required min="{least}" max="{most}" step="1" value="{CALCULATOR[name]}">'
-            ),
-        )
-        for name, (least, most) in LIMITS.items()
-    ]
-    fields.insert(3, ("itemsize", f'<select id="kv-itemsize" name="itemsize">{dtypes}</select>'))
-    lines = "\n".join(
-        f'<label for="kv-{name}">{text[name]}</label> {field}' for name, field in fields
-    )
-    results = "\n".join(
-        f"<span>{text[name]}{text['colon']}</span> "
-        f'<data data-of="{name}" value="">{value}</data><br>'
-        for name, value in shown(
-            language,
-            **{"name" if key == "model" else key: value for key, value in CALCULATOR.items()},
-        ).items()
-    )
-    ids = " ".join(f"kv-{name}" for name, _ in fields)
+    text = texts(__file__, "form", language)
+    first = {name: value for name, value in CALCULATOR.items() if name != "model"}
     limits = (f"{LIMITS[name][1]:,}" for name in ("context", "batch", "memory"))
-    return (
-        f'<form class="kv-calculator" aria-label="{text["label"]}" autocomplete="off"{data}>\n'
-        f"{lines}\n"
-        f'<output for="{ids}" aria-live="polite">\n{results}\n</output>\n'
-        f'<p class="kv-invalid" role="alert" hidden>{text["invalid"].format(*limits)}</p>\n'
-        "</form>\n"
-        f'<script id="kv-models" type="application/json">{_data()}</script>'
+    words = {**text, "invalid": text["invalid"].format(*limits)}
+    words["none_fits"] = words.pop("none")
+    return fill(
+        __file__,
+        **words,
+        names=text,
+        models=list(MODELS),
+        dtypes=DTYPES,
+        limits=LIMITS,
+        first=CALCULATOR,
+        results=shown(language, CALCULATOR["model"], **first),
+        data=_data(),
     )
 
 

@@ -22,6 +22,7 @@ from docs._kit.draw import (
     stage_line,
     write,
 )
+from docs._kit.text import texts
 
 from .tables import THETAS
 
@@ -55,40 +56,6 @@ def _needle(
     parent.append(drawsvg.Line(x, y, x + tip[0], y - tip[1], stroke_width=2, **attributes))
 
 
-_SAME = {
-    "en": {
-        "title": "The same distance, the same angle between query and key",
-        "desc": (
-            "Three panels, each with the query of “sleeps”, [3, 1], and the key of “cat”, [2, 1], "
-            "turned by one radian for each position. {panels}. The first two panels have the same "
-            "angle between the two vectors and the same score; the third has not."
-        ),
-        "panel": "With cat at position {cat} and sleeps at position {sleeps} the score is {score}",
-        "join": "; ",
-        "score": "score {score}",
-        "query": "query of “sleeps”",
-        "key": "key of “cat”",
-        "cat": "cat: {cat}",
-        "sleeps": "sleeps: {sleeps}",
-    },
-    "zh": {
-        "title": "距离相同，查询与键之间的角度就相同",
-        "desc": (
-            "三幅小图，每幅画的是“sleeps”的查询 [3, 1] 和“cat”的键 [2, 1]，"
-            "每过一个位置转一弧度。{panels}。前两幅小图里，两个向量之间的角度相同，分数也相同；"
-            "第三幅则不同。"
-        ),
-        "panel": "cat 在位置 {cat}、sleeps 在位置 {sleeps} 时，分数是 {score}",
-        "join": "；",
-        "score": "分数 {score}",
-        "query": "“sleeps”的查询",
-        "key": "“cat”的键",
-        "cat": "cat：{cat}",
-        "sleeps": "sleeps：{sleeps}",
-    },
-}
-
-
 def scores() -> list[float]:
     """Return the score of each panel, from the turned vectors."""
     return [
@@ -99,7 +66,7 @@ def scores() -> list[float]:
 
 def same_distance(language: str) -> str:
     """Draw query and key at three pairs of positions, as the function turns them."""
-    text, unit = _SAME[language], 14
+    text, unit = texts(__file__, "same", language), 14
     drawing = canvas(340, 196)
     for label, colour, left in ((text["query"], ACCENT, 0), (text["key"], ACCENT_2, 150)):
         drawing.append(drawsvg.Rectangle(left, 4, 12, 12, fill=colour))
@@ -128,33 +95,9 @@ def same_distance(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-same-distance", text["title"], desc)
 
 
-_TURNED = {
-    "en": {
-        "title": "A fast and a slow pair at six positions",
-        "desc": (
-            "Two circles. In each, the vector [1, 0] at positions 0 to 5, counter-clockwise. Left, "
-            "the first pair turns by one radian for each position, and is almost back at position "
-            "6. Right, the second pair turns a quarter as fast."
-        ),
-        "first": "first pair",
-        "second": "second pair",
-    },
-    "zh": {
-        "title": "一快一慢两对数，在六个位置上",
-        "desc": (
-            "两个圆，各画出向量 [1, 0] 在位置 0 到 5 上的样子，按逆时针方向。左边是第一对，"
-            "每过一个位置转一弧度，到位置 6 就差不多转完一圈。右边是第二对，"
-            "速度只有四分之一。"
-        ),
-        "first": "第一对",
-        "second": "第二对",
-    },
-}
-
-
 def two_speeds(language: str) -> str:
     """Draw the pairs of a head of four numbers at six positions."""
-    text, radius = _TURNED[language], 56
+    text, radius = texts(__file__, "turned", language), 56
     drawing = canvas(340, 172)
     for pair, name in enumerate(("first", "second")):
         x, y = 84 + 172 * pair, 98
@@ -187,35 +130,6 @@ def pairs(*, interleaved: bool) -> list[tuple[int, int]]:
     return sorted((a, b) for a, b in found)
 
 
-_LAYOUTS = {
-    "en": {
-        "title": "The two layouts, and the permutation between them",
-        "desc": (
-            "Above, the eight numbers of a head in order, 0 to 7; brackets join the pairs "
-            "{neighbours}. Lines lead down to the same numbers in another order: {order}. There, "
-            "brackets join the places {halves}, which hold the same pairs of numbers. The first "
-            "pair is highlighted."
-        ),
-        "pair": "{a} with {b}",
-        "comma": ", ",
-        "above": "interleaved: neighbours",
-        "below": "half-split: one of each half",
-    },
-    "zh": {
-        "title": "两种布局，以及它们之间的置换",
-        "desc": (
-            "上面是一个头的八个数，按次序从 0 到 7；括线连起来的对是 {neighbours}。"
-            "连线通向下面换了次序的同样的数：{order}。下面的括线把位置 {halves} 连成对，"
-            "这些位置上正是同样的数。突出显示的是第一对。"
-        ),
-        "pair": "{a} 和 {b}",
-        "comma": "、",
-        "above": "交错：相邻的两个数成对",
-        "below": "对半：前后两半各出一个",
-    },
-}
-
-
 def order() -> list[int]:
     """Return which number stands at each place of the half-split layout."""
     places = dict(
@@ -230,7 +144,7 @@ def order() -> list[int]:
 
 def layouts(language: str) -> str:
     """Draw which numbers form a pair in both layouts, and how one becomes the other."""
-    text = _LAYOUTS[language]
+    text = texts(__file__, "layouts", language)
     drawing = canvas(340, 246)
     neighbours, halves, moved = pairs(interleaved=True), pairs(interleaved=False), order()
     middle = [22 + 42.3 * place for place in range(SIZE)]
@@ -271,33 +185,6 @@ def layouts(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-layouts", text["title"], desc)
 
 
-_ANGLES = {
-    "en": {
-        "title": "The cosine of each pair's angle at each position",
-        "desc": (
-            "A grid with positions 0 to 15 as rows and the pairs 0 to 7 of a head of 16 numbers "
-            "as columns, θ being 100. The darker a cell, the larger the cosine of the angle, "
-            "from −1, empty, to 1, full. Pair 0 changes from row to row, the next ones in longer "
-            "and longer waves, and the last pairs stay dark: they have hardly turned."
-        ),
-        "position": "position ↓",
-        "pair": "pair →",
-        "cosine": "cosine",
-    },
-    "zh": {
-        "title": "每个位置上每一对的角度的余弦",
-        "desc": (
-            "一幅方格图，行是位置 0 到 15，列是一个头 16 个数组成的 8 对，编号 0 到 7，"
-            "θ 为 100。格子越深，角度的余弦越大：−1 为空，1 为满。第 0 对逐行变化，"
-            "后面各对的波动越来越长，最后几对一直是深色的，几乎没有转动。"
-        ),
-        "position": "位置 ↓",
-        "pair": "对 →",
-        "cosine": "余弦",
-    },
-}
-
-
 def cosines() -> Tensor:
     """Return the cosines (position, pair) as the function applies them."""
     x = torch.zeros(1, 1, MAP_POSITIONS, MAP_DIM, dtype=torch.float64)
@@ -307,7 +194,7 @@ def cosines() -> Tensor:
 
 def angles(language: str) -> str:
     """Draw the cosines as shaded cells."""
-    text, (width, height) = _ANGLES[language], (26, 15)
+    text, (width, height) = texts(__file__, "angles", language), (26, 15)
     drawing = canvas(340, 308)
     left, top = 62, 58
     write(drawing, text["position"], 0, 40, 12, text_anchor="start")
@@ -332,33 +219,6 @@ def angles(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-angles", text["title"], text["desc"])
 
 
-_CHART = {
-    "en": {
-        "title": "Score against distance for three θ",
-        "desc": (
-            "Query and key are the same vector of 128 equal numbers, scaled so that the score at "
-            "distance 0 is 1. All curves fall and waver. At distance 256 the score is {values}. "
-            "The larger θ, the less it falls."
-        ),
-        "value": "{score:.2f} for θ = {theta:,.0f}",
-        "comma": ", ",
-        "distance": "distance",
-        "score": "score",
-    },
-    "zh": {
-        "title": "三种 θ 下分数随距离的变化",
-        "desc": (
-            "查询和键是同一个向量，由 128 个相等的数组成，缩放到距离为 0 时分数为 1。"
-            "每条曲线都在起伏中下降。距离为 256 时，分数是：{values}。θ 越大，下降得越少。"
-        ),
-        "value": "θ = {theta:,.0f} 时 {score:.2f}",
-        "comma": "，",
-        "distance": "距离",
-        "score": "分数",
-    },
-}
-
-
 def score_by_distance(theta: float) -> Tensor:
     """Return the score of a vector of equal numbers with itself, for each distance."""
     x = torch.ones(1, 1, CHART_LENGTH, CHART_DIM, dtype=torch.float64) / CHART_DIM**0.5
@@ -368,7 +228,7 @@ def score_by_distance(theta: float) -> Tensor:
 
 def distance(language: str) -> str:
     """Chart the score against the distance for three θ."""
-    text = _CHART[language]
+    text = texts(__file__, "chart", language)
     styles = (
         {"color": chart.INK, "linestyle": (0, (2, 2)), "linewidth": 1},
         {"color": chart.ACCENT, "linewidth": 1.5},

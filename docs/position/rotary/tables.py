@@ -10,6 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from attn_docs import apply_rotary
 from docs._kit.markdown import table
+from docs._kit.text import texts
 
 # Llama 3 8B
 EMBED_DIM, HEADS, KV_HEADS, HEAD_DIM = 4096, 32, 8, 128
@@ -76,19 +77,12 @@ def _positions(count: float) -> str:
 
 def waves(language: str) -> str:
     """Return the wavelengths of some pairs of a head of 128 for the θ of three models."""
-    first = {"en": "pair $i$", "zh": "第 $i$ 对"}[language]
-    header = (first, *(f"θ = {theta:,.0f} ({name})" for name, theta in THETAS.items()))
-    if language == "zh":
-        header = (first, *(f"θ = {theta:,.0f}（{name}）" for name, theta in THETAS.items()))
+    text = texts(__file__, "waves", language)
+    thetas = (text["theta"].format(theta=f"{of:,.0f}", name=name) for name, of in THETAS.items())
     columns = [wavelengths(theta) for theta in THETAS.values()]
     rows = [(str(i), *(_positions(column[i].item()) for column in columns)) for i in PAIRS]
-    caption = {
-        "en": f"Wavelength: how many positions make a full turn, $2\\pi / \\omega_i$. Heads of "
-        f"{HEAD_DIM} numbers have {HEAD_DIM // 2} pairs, 0 to {HEAD_DIM // 2 - 1}.",
-        "zh": f"波长：转完一整圈要多少个位置，即 $2\\pi / \\omega_i$。每个头 {HEAD_DIM} 个数，"
-        f"有 {HEAD_DIM // 2} 对，编号 0 到 {HEAD_DIM // 2 - 1}。",
-    }[language]
-    return f"{table(header, rows)}\n\n{caption}"
+    caption = text["caption"].format(head_dim=HEAD_DIM, pairs=HEAD_DIM // 2, last=HEAD_DIM // 2 - 1)
+    return f"{table((text['first'], *thetas), rows)}\n\n{caption}"
 
 
 def _short(count: float) -> str:
@@ -103,31 +97,17 @@ def _share(part: int, whole: int) -> str:
 
 def cost(language: str) -> str:
     """Return the operations of a layer of Llama 3 8B, with the share that turning takes."""
-    header = {
-        "en": ("read", "turn", "project", "score and mix", "turn ÷ score and mix"),
-        "zh": ("读入", "旋转", "投影", "打分和加权求和", "旋转 ÷ 打分和加权求和"),
-    }[language]
-    names = {
-        "en": ("a text of {:,} words", "one new word after {:,}"),
-        "zh": ("一段 {:,} 个词的文本", "{:,} 个词之后的一个新词"),
-    }[language]
+    header = texts(__file__, "cost", language)["header"]
+    names = texts(__file__, "cost", language)["names"]
     cases = [(names[0].format(n), flops(n, n)) for n in LENGTHS]
     cases += [(names[1].format(m), flops(1, m)) for m in LENGTHS[1:2]]
     rows = [
         (name, *map(_short, found), _share(found.turn, found.score_and_mix))
         for name, found in cases
     ]
-    caption = {
-        "en": f"Floating-point operations of one layer with the sizes of Llama 3 8B: embed_dim "
-        f"{EMBED_DIM:,}, {HEADS} query heads and {KV_HEADS} key heads of {HEAD_DIM}; k, M, G and T "
-        "are $10^3$, $10^6$, $10^9$ and $10^{12}$. Without a causal mask. The angles, their "
-        "cosines and sines are left out: all heads share them. The column “turn” was also counted "
-        "by watching the function.",
-        "zh": f"一层的浮点运算次数，尺寸取自 Llama 3 8B：embed_dim 为 {EMBED_DIM:,}，"
-        f"{HEADS} 个查询头，{KV_HEADS} 个键头，每个头 {HEAD_DIM} 维；k、M、G、T 即 $10^3$、$10^6$、"
-        "$10^9$、$10^{12}$。不带因果掩码。"
-        "角度以及它们的余弦、正弦没有计入：所有的头共用。“旋转”一列也在函数运行时数过。",
-    }[language]
+    caption = texts(__file__, "cost", language)["caption"].format(
+        embed_dim=f"{EMBED_DIM:,}", heads=HEADS, kv_heads=KV_HEADS, head_dim=HEAD_DIM
+    )
     return f"{table(header, rows)}\n\n{caption}"
 
 

@@ -9,6 +9,7 @@ import matplotlib.style
 
 from docs._kit import chart
 from docs._kit.draw import ACCENT, INK, STAGES, canvas, finish, stage_line, write
+from docs._kit.text import texts
 
 from .bugs import (
     COLUMNS,
@@ -22,46 +23,7 @@ from .bugs import (
 KEY = "practice-bugs-that-train"
 PITCH, GAP, SIZE = 13.6, 6, 9  # of the columns of a matrix, between its blocks, of a filled cell
 
-_CURVES = {
-    "en": {
-        "title": "The loss of the right layer and of five wrong ones",
-        "desc": (
-            "Five small charts of the loss over 60 steps. In each, a dotted line is the right "
-            "layer, which falls from {start} to {right}; a solid line is a wrong one. {panels}."
-        ),
-        "panel": "{name}: {kind}",
-        "join": ". ",
-        "ends": "ends at {last}",
-        "nan": "the line stops after the first step, since the loss is no number",
-        "right": "⋯ the right layer",
-        "wrong": "— the wrong one",
-        "axes": "↑ loss, → step",
-        "value_from_key": "values from k_proj",
-        "causal_only_in_training": "causal in training only",
-        "causal_only_in_eval": "causal in evaluation only",
-        "inverted_mask": "mask inverted",
-        "nan_in_empty_rows": "NaN in empty rows",
-    },
-    "zh": {
-        "title": "正确的层和五个错误的层的损失",
-        "desc": (
-            "五张小图，画的是 60 步里的损失。每张图里，点线是正确的层，从 {start} 降到 {right}；"
-            "实线是错误的层。{panels}。"
-        ),
-        "panel": "{name}：{kind}",
-        "join": "。",
-        "ends": "最后是 {last}",
-        "nan": "线在第一步之后断开，因为损失不再是数",
-        "right": "⋯ 正确的层",
-        "wrong": "— 错误的层",
-        "axes": "↑ 损失，→ 步",
-        "value_from_key": "值来自 k_proj",
-        "causal_only_in_training": "只在训练时因果",
-        "causal_only_in_eval": "只在评估时因果",
-        "inverted_mask": "掩码弄反",
-        "nan_in_empty_rows": "空行里的 NaN",
-    },
-}
+
 CURVES = (
     "value_from_key",
     "causal_only_in_training",
@@ -79,7 +41,7 @@ def smooth(values: tuple[float, ...]) -> list[float]:
 
 def curves(language: str) -> str:
     """Chart the loss of five wrong layers, each beside the right one."""
-    text = _CURVES[language]
+    text = texts(__file__, "curves", language)
     width, height = 352, 360
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(width, height)
@@ -119,54 +81,6 @@ def curves(language: str) -> str:
         return chart.finish(figure, f"{KEY}-curves", text["title"], desc)
 
 
-_MATRIX = {
-    "en": {
-        "title": "Bugs against checks: {section}",
-        "desc": (
-            "A grid. Each row is a bug, each column a check: a test of the shape, whether the loss "
-            "falls, and {count} properties. A filled square: caught. An empty square: missed. A "
-            "dash: not judged. {rows}."
-        ),
-        "row": "{name}: {caught}; the loss {loss}",
-        "join": ". ",
-        "comma": ", ",
-        "nan": "becomes NaN",
-        "falls": "falls",
-        "shape": "shape",
-        "trains": "loss falls",
-        "legend": ("caught", "missed", "not judged"),
-        "sections": {
-            "formula": "the formula",
-            "mask": "the mask",
-            "words": "which words count",
-            "chance": "chance and state",
-        },
-    },
-    "zh": {
-        "title": "错误与检查：{section}",
-        "desc": (
-            "一张方格图。每一行是一个错误，每一列是一项检查："
-            "形状测试、损失是否下降、{count} 条性质。"
-            "实心方块：发现了。空心方块：漏过了。短横：无法判断。{rows}。"
-        ),
-        "row": "{name}：{caught}；损失{loss}",
-        "join": "。",
-        "comma": "、",
-        "nan": "变成 NaN",
-        "falls": "下降",
-        "shape": "形状",
-        "trains": "损失下降",
-        "legend": ("发现", "漏过", "无法判断"),
-        "sections": {
-            "formula": "公式",
-            "mask": "掩码",
-            "words": "哪些词有影响",
-            "chance": "随机与状态",
-        },
-    },
-}
-
-
 def cells_of(name: str) -> list[str]:
     """Return the verdict of each column: the shape test, the loss, the properties."""
     loss = "fail" if training(name).kind == "breaks" else "pass"
@@ -187,7 +101,7 @@ def column_places() -> list[float]:
 
 def matrix(language: str, section: str) -> str:
     """Draw which check catches which bug of a section of the page."""
-    text = _MATRIX[language]
+    text = texts(__file__, "matrix", language)
     names = [name for shown in SECTIONS[section].values() for name in shown]
     top, row_height = 136, 30
     height = top + row_height * len(names) + 22

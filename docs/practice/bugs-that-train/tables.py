@@ -5,6 +5,8 @@ import math
 from collections import Counter
 from collections.abc import Callable
 
+from docs._kit.text import texts
+
 from .bugs import (
     BUGS,
     COLUMNS,
@@ -15,37 +17,13 @@ from .bugs import (
     training,
 )
 
-_LOSS = {
-    "en": {
-        "same": "**Trains exactly like the right layer**: loss {first} → {last}.",
-        "as well": "**Trains**: loss {first} → {last}, the right layer {right}.",
-        "better": "**Trains, better than the right layer**: loss {first} → {last}, "
-        "the right layer {right}.",
-        "as without": "**Trains, as if there were no attention**: loss {first} → {last}, "
-        "the right layer {right}, without attention {none}.",
-        "breaks": "**Does not train** here: the loss is NaN from step {step} on.",
-    },
-    "zh": {
-        "same": "**训练过程与正确的层完全相同**：损失 {first} → {last}。",
-        "as well": "**能训练**：损失 {first} → {last}，正确的层是 {right}。",
-        "better": "**能训练，而且比正确的层还好**：损失 {first} → {last}，正确的层是 {right}。",
-        "as without": "**能训练，但像没有注意力一样**：损失 {first} → {last}，正确的层是 {right}，"
-        "去掉注意力是 {none}。",
-        "breaks": "在这里**不能训练**：从第 {step} 步起，损失是 NaN。",
-    },
-}
-_REPORT = {
-    "en": ("**Report**", "**Cause**", ": ", "."),
-    "zh": ("**报告**", "**原因**", "：", "。"),
-}
-
 
 def lines(name: str, language: str) -> str:
     """Return a bug's two lines, what its training run came to, and its finding."""
     bug = BUGS[name]
     run = training(name)
     values = losses(name)
-    loss = _LOSS[language][run.kind].format(
+    loss = texts(__file__, "loss", language)[run.kind].format(
         first=f"{run.first:.2f}",
         last=f"{run.last:.2f}",
         right=f"{run.right:.2f}",
@@ -53,7 +31,7 @@ def lines(name: str, language: str) -> str:
         step=next((i for i, value in enumerate(values, 1) if math.isnan(value)), 0),
     )
     found = finding(name)
-    report, cause, colon, stop = _REPORT[language]
+    report, cause, colon, stop = texts(__file__, "report", language)["words"]
     said = [f"- {report}{colon}`{found.property}`{colon}`{found.evidence.rstrip('.')}`{stop}"]
     if found.cause != found.evidence:
         said.append(f"- {cause}{colon}`{found.cause}`{stop}")

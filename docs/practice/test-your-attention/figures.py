@@ -9,6 +9,7 @@ from torch import Tensor
 from attn_docs.testing.formula import Hypothesis
 from attn_docs.testing.structure import Sources, reproduce
 from docs._kit.draw import INK, box, canvas, finish, write
+from docs._kit.text import texts
 
 KEY = "practice-test-your-attention"
 HEADS, EMBED_DIM, LENGTH = 4, 32, 6
@@ -20,46 +21,6 @@ WAYS = (
     replace(RIGHT, divisor="1"),
     replace(RIGHT, divisor="√embed_dim"),
 )
-
-_SEARCH = {
-    "en": {
-        "title": "The search for what a module does",
-        "desc": (
-            "Five ways of computing from the same queries, keys and values, each with a bar: how "
-            "far its result is from what the module computed. {rows}. Only one bar has no length: "
-            "that is what the module does."
-        ),
-        "ways": (
-            "the formula",
-            "softmax over queries",
-            "heads by view alone",
-            "no scale",
-            "scale √embed_dim",
-        ),
-        "row": "{way}: {error}",
-        "join": "; ",
-        "head": "distance from the module's result",
-        "found": "found: the same",
-    },
-    "zh": {
-        "title": "寻找模块究竟做了什么",
-        "desc": (
-            "从同样的查询、键和值出发的五种算法，每种一条横条，表示它的结果与模块的结果相差多少。"
-            "{rows}。只有一条长度为零，那就是模块的做法。"
-        ),
-        "ways": (
-            "公式本身",
-            "softmax 沿查询",
-            "只用 view 拆头",
-            "没有缩放",
-            "缩放 √embed_dim",
-        ),
-        "row": "{way}：{error}",
-        "join": "；",
-        "head": "与模块结果的差距",
-        "found": "找到：相同",
-    },
-}
 
 
 def tensors() -> tuple[Tensor, Tensor, Tensor]:
@@ -91,7 +52,7 @@ def errors() -> list[float]:
 
 def search(language: str) -> str:
     """Draw how far the result of each way of computing is from the module's."""
-    text = _SEARCH[language]
+    text = texts(__file__, "search", language)
     far = errors()
     drawing = canvas(340, 206)
     write(drawing, text["head"], 1, 10, 12, text_anchor="start")

@@ -1,23 +1,9 @@
 """The symbols of the site, from the table that links formulas with lines of code."""
 
 from docs._kit.markdown import table
+from docs._kit.text import texts
 from docs._tools.page import title_of
 from docs._tools.symbols import NOTATION, load, pages
-
-HEADERS = {
-    "sizes": {
-        "en": ("letter", "what it is", "in code"),
-        "zh": ("字母", "含义", "代码里的名字"),
-    },
-    "tensors": {
-        "en": ("symbol", "what it is", "in code", "shape"),
-        "zh": ("符号", "含义", "代码里的名字", "形状"),
-    },
-    "chapters": {
-        "en": ("symbol", "what it is there", "chapter"),
-        "zh": ("符号", "在那里的含义", "章节"),
-    },
-}
 
 
 def spelled(key: str, symbol: dict) -> str:
@@ -37,7 +23,7 @@ def common(group: str, language: str) -> str:
     for key, symbol in load(NOTATION)[group].items():
         shape = (f"${symbol['shape']}$",) if "shape" in symbol else ()
         rows.append((spelled(key, symbol), symbol[language], symbol["name"], *shape))
-    return left(HEADERS[group][language], rows)
+    return left(texts(__file__, "headers", language)[group], rows)
 
 
 def sizes(language: str) -> str:
@@ -58,9 +44,9 @@ def chapters(language: str) -> str:
             if language in symbol:
                 row = spelled(key, symbol), symbol[language]
                 found.setdefault(row, []).append(chapter(page, language))
-    joined = {"en": ", ", "zh": "、"}[language]
+    joined = texts(__file__, "chapters", language)["joined"]
     rows = [(*row, joined.join(links)) for row, links in found.items()]
-    return left(HEADERS["chapters"][language], rows)
+    return left(texts(__file__, "headers", language)["chapters"], rows)
 
 
 def left(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

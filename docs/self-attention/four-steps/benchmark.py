@@ -1,16 +1,16 @@
 """One fused projection against three, over batch, length and size."""
 
+import functools
 import weakref
 from collections.abc import Callable
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from docs._kit.markdown import table
-from docs._kit.measure import circumstances, paired_ratio
+from docs._kit.measure import kernel_of, one_thread, paired_ratio
+from docs._kit.measured import Measurement, measurement
 
 SIZES = ((1, 1, 64), (1, 64, 64), (4, 128, 256), (4, 128, 1024))  # batch, words, size
 ROUNDS = 31
@@ -38,14 +38,6 @@ class One(nn.Module):
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:
         """Return queries, keys and values: views into one result."""
         return self.layer(x).chunk(3, dim=-1)
-
-
-class Measurement(NamedTuple):
-    """What three layers need beside one: ratios of time, and bytes of each at the peak."""
-
-    forward: float
-    both: float
-    peaks: tuple[int, int]
 
 
 class Alive(TorchDispatchMode):
@@ -87,86 +79,48 @@ def peak_bytes(call: Callable[[], object], known: list[Tensor]) -> int:
     return alive.peak
 
 
-def measure() -> dict[tuple[int, int, int], Measurement]:
-    """Measure both on the same inputs and with the same weights, on one thread."""
-    torch.manual_seed(0)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    measured = {}
-    for batch, words, size in SIZES:
-        x = torch.randn(batch, words, size, requires_grad=True)
-        three, one = Three(size), One(size)
+def runs(batch: int, words: int, size: int) -> dict[str, tuple[Callable[[], object], ...]]:
+    """Return calls of three layers and of one with the same weights, forward and backward."""
+    x = torch.randn(batch, words, size, requires_grad=True)
+    three, one = Three(size), One(size)
+    with torch.no_grad():
+        for name in ("weight", "bias"):
+            parts = [getattr(layer, name) for layer in three.layers]
+            getattr(one.layer, name).copy_(torch.cat(parts))
+    gradient = torch.randn(batch, words, size)
+
+    def forward(module: nn.Module) -> object:
         with torch.no_grad():
-            for name in ("weight", "bias"):
-                parts = [getattr(layer, name) for layer in three.layers]
-                getattr(one.layer, name).copy_(torch.cat(parts))
-        gradient = torch.randn(batch, words, size)
+            return module(x)
 
-        def forward(module: nn.Module, x: Tensor = x) -> object:
-            with torch.no_grad():
-                return module(x)
+    def both(module: nn.Module) -> object:
+        return torch.autograd.grad(module(x), [x, *module.parameters()], [gradient] * 3)
 
-        def both(module: nn.Module, x: Tensor = x, gradient: Tensor = gradient) -> object:
-            inputs = [x, *module.parameters()]
-            return torch.autograd.grad(module(x), inputs, [gradient] * 3)
+    def peak(module: nn.Module) -> int:
+        return peak_bytes(lambda: both(module), [x, gradient, *module.parameters()])
 
-        runs = [(lambda m=m, run=run: run(m)) for run in (forward, both) for m in (three, one)]
-        for run in runs:
-            run()
-        measured[batch, words, size] = Measurement(
-            paired_ratio(runs[0], runs[1], ROUNDS),
-            paired_ratio(runs[2], runs[3], ROUNDS),
-            (
-                peak_bytes(runs[2], [x, gradient, *three.parameters()]),
-                peak_bytes(runs[3], [x, gradient, *one.parameters()]),
-            ),
-        )
-    torch.set_num_threads(threads)
-    return measured
+    return {
+        run.__name__: tuple(functools.partial(run, module) for module in (three, one))
+        for run in (forward, both, peak)
+    }
 
 
-def fused_table(measured: dict[tuple[int, int, int], Measurement], language: str) -> str:
-    """Return the measurement as a table, times as ratios of three layers to one."""
-    header = {
-        "en": (
-            "batch × words × size",
-            "time, forward",
-            "with backward pass",
-            "peak memory, three",
-            "peak memory, one",
-        ),
-        "zh": (
-            "批次 × 词数 × 维度",
-            "前向用时",
-            "含反向的用时",
-            "峰值内存（三层）",
-            "峰值内存（一层）",
-        ),
-    }[language]
-    rows = (
-        (
-            " × ".join(f"{size:,}" for size in sizes),
-            f"{found.forward:.2f}×",
-            f"{found.both:.2f}×",
-            *(f"{peak / 2**10:,.0f} KiB" for peak in found.peaks),
-        )
-        for sizes, found in measured.items()
-    )
-    text = {
-        "en": "Only the projections, float32. Time is that of three layers over that of one: above "
-        f"1, one layer is the faster. Median of {ROUNDS} pairs of runs in turns. Memory is that of "
-        "all tensors alive at the same time, forward and backward, counted.",
-        "zh": "只量投影，float32。用时是三层除以一层的比值：大于 1，就是一层更快。"
-        f"取 {ROUNDS} 对交替运行的中位数。内存是前向加反向时同时存在的张量，逐个计数。",
-    }[language]
-    space = " " if language == "en" else ""
-    return (
-        f"{table(header, rows)}\n\n{text}{space}{circumstances(language, threads=1)}\n"
-        "{ .measured }"
-    )
-
-
-def main() -> dict[str, Callable[[str], str]]:
-    """Measure and return the table that the chapter shows."""
-    measured = measure()
-    return {"fused": lambda language: fused_table(measured, language)}
+def measure() -> dict[str, Measurement]:
+    """Measure both on the same inputs and with the same weights, on one thread."""
+    values = []
+    with one_thread():
+        torch.manual_seed(0)
+        for batch, words, size in SIZES:
+            of = {"batch": batch, "words": words, "size": size}
+            calls = runs(batch, words, size)
+            for run in ("forward", "both"):
+                three, one = calls[run]
+                three()
+                ratio = {"value": paired_ratio(three, one, ROUNDS), "unit": "ratio"}
+                kernel = kernel_of(three)
+                values.append({**of, "run": run, "quantity": "time", **ratio, "kernel": kernel})
+            kernel = kernel_of(calls["both"][0])
+            for layers, peak in zip((3, 1), calls["peak"], strict=True):
+                held = {"value": peak() / 2**10, "unit": "KiB", "kernel": kernel}
+                values.append({**of, "layers": layers, "quantity": "peak", **held})
+    return {"fused": measurement(values, threads=1)}

@@ -2,9 +2,7 @@
 
 import functools
 import math
-import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import drawsvg
@@ -27,6 +25,10 @@ from docs._kit.draw import (
     stage_line,
     write,
 )
+from docs._kit.measured import load
+from docs._kit.text import texts
+
+from .benchmark import SIZES
 
 KEY = "self-attention-four-steps"
 WORDS = ("the", "cat", "sleeps")
@@ -36,44 +38,6 @@ W_K = torch.eye(4).double()
 W_V = torch.tensor([[0.0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]).double()
 KEEP = torch.tensor([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]]).double()
 DROPOUT = 0.5
-MEASURED = Path(__file__).with_name("measured")
-
-_PROJECTIONS = {
-    "en": {
-        "title": "Self-attention with its three projections",
-        "desc": (
-            "From top to bottom. The input x has a row for each word, the, cat and sleeps. Three "
-            "matrices turn it into queries {query}, keys {key} and values {value}. Queries times "
-            "keys, divided by √4, give the scores {scores}: a row for each query, a column for "
-            "each key. Softmax over each row gives the weights {weights}. Weights times values "
-            "give the output {output}."
-        ),
-        "x": "input x",
-        "query": "queries Q",
-        "key": "keys K",
-        "value": "values V",
-        "scores": "scores QKᵀ / √4",
-        "weights": "weights",
-        "output": "output = weights × V",
-        "axes": ("query ↓", "key →"),
-    },
-    "zh": {
-        "title": "自注意力和它的三个投影",
-        "desc": (
-            "从上到下。输入 x 每个词一行：the、cat、sleeps。三个矩阵把它变成查询 {query}、"
-            "键 {key} 和值 {value}。查询乘以键，再除以 √4，得到分数 {scores}：每个查询一行，"
-            "每个键一列。对每一行做 softmax，得到权重 {weights}。权重乘以值，得到输出 {output}。"
-        ),
-        "x": "输入 x",
-        "query": "查询 Q",
-        "key": "键 K",
-        "value": "值 V",
-        "scores": "分数 QKᵀ / √4",
-        "weights": "权重",
-        "output": "输出 = 权重 × V",
-        "axes": ("查询 ↓", "键 →"),
-    },
-}
 
 
 def matrices() -> dict[str, Tensor]:
@@ -110,7 +74,7 @@ _PLACES = {
 
 def projections(language: str) -> str:
     """Draw self-attention on three words, with the numbers of each matrix."""
-    text = _PROJECTIONS[language]
+    text = texts(__file__, "projections", language)
     values = matrices()
     drawing = canvas(340, 428)
     for name, place in _PLACES.items():
@@ -169,35 +133,6 @@ def _say(matrix: Tensor, digits: int) -> str:
     return "; ".join(rows)
 
 
-_SPLIT = {
-    "en": {
-        "title": "Splitting the fused projection",
-        "desc": (
-            "The fused layer gives twelve numbers for a word: four of the query, four of the key, "
-            "four of the value. chunk(3) takes four neighbours at a time: {chunk}. A view with 3 "
-            "as the last axis takes every third number: {view}."
-        ),
-        "fused": "what the fused layer gives for one word",
-        "chunk": ".chunk(3, dim=-1)",
-        "view": ".view(b, n, d, 3), cut along the last axis",
-        "parts": ("query", "key", "value"),
-        "takes": "{part}: {numbers}",
-        "join": "; ",
-    },
-    "zh": {
-        "title": "拆分合并的投影",
-        "desc": (
-            "合并的层为一个词给出十二个数：查询、键、值各四个。chunk(3) 每次取相邻的四个："
-            "{chunk}。把 3 放在最后一个轴的 view 每隔两个取一个：{view}。"
-        ),
-        "fused": "合并的层为一个词给出的数",
-        "chunk": ".chunk(3, dim=-1)",
-        "view": ".view(b, n, d, 3)，沿最后一个轴切开",
-        "parts": ("查询", "键", "值"),
-        "takes": "{part}：{numbers}",
-        "join": "；",
-    },
-}
 _FILLS = (
     {"fill": ACCENT, "fill_opacity": SHADE},
     {"fill": "none"},
@@ -216,7 +151,7 @@ def splits() -> dict[str, list[list[int]]]:
 
 def split(language: str) -> str:
     """Draw which of the fused layer's numbers become query, key and value, in two ways."""
-    text = _SPLIT[language]
+    text = texts(__file__, "split", language)
     drawing = canvas(340, 222)
     write(drawing, text["fused"], 170, 8, 12, font_weight="bold")
     _numbers(drawing, "fused", range(12), 20)
@@ -254,39 +189,6 @@ def _name(place: int) -> str:
     return "qkv"[place // 4] + "₁₂₃₄"[place % 4]
 
 
-_DROPOUT = {
-    "en": {
-        "title": "Dropout on the weights, and on the scores",
-        "desc": (
-            "Three maps of weights for the, cat and sleeps; a row for each query, a column for "
-            "each key. Without dropout: {none}; each row sums to 1. With dropout of one half on "
-            "the weights: {weights}; what is dropped is 0, the rest is doubled, and the rows sum "
-            "to {sums}. With the same coins on the scores, before the softmax: {scores}; the rows "
-            "sum to 1, and what is dropped is not 0. Frames mark what the coins drop."
-        ),
-        "none": "no dropout",
-        "weights": "on the weights (right)",
-        "scores": "on the scores (wrong)",
-        "axes": ("query ↓", "key →", "sum"),
-        "frame": "framed: dropped",
-    },
-    "zh": {
-        "title": "对权重做 dropout，对分数做 dropout",
-        "desc": (
-            "the、cat、sleeps 的三幅权重图，每个查询一行，每个键一列。不做 dropout：{none}；"
-            "每行的和为 1。对权重做一半的 dropout：{weights}；丢掉的是 0，其余的加倍，"
-            "各行的和为 {sums}。用同样的硬币对 softmax 之前的分数做 dropout：{scores}；"
-            "每行的和为 1，丢掉的却不是 0。方框标出硬币丢掉的位置。"
-        ),
-        "none": "不做 dropout",
-        "weights": "对权重（正确）",
-        "scores": "对分数（错误）",
-        "axes": ("查询 ↓", "键 →", "和"),
-        "frame": "有框：被丢掉",
-    },
-}
-
-
 def dropout_maps() -> dict[str, Tensor]:
     """Return the weights without dropout, with it on the weights, with it on the scores."""
     scores = matrices()["scores"]
@@ -301,7 +203,7 @@ def dropout_maps() -> dict[str, Tensor]:
 
 def dropout(language: str) -> str:
     """Draw what the same coins do to the weights, thrown after the softmax and before it."""
-    text = _DROPOUT[language]
+    text = texts(__file__, "dropout", language)
     maps = dropout_maps()
     drawing = canvas(300, 414)
     down, right, total = text["axes"]
@@ -334,39 +236,6 @@ def dropout(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-dropout", text["title"], desc)
 
 
-_FUSED = {
-    "en": {
-        "title": "Three projections against one",
-        "desc": (
-            "The time of three projections over that of one, for four sizes; 1 means equally "
-            "fast, above 1 the single one is faster. Forward: {forward}. With the backward pass: "
-            "{both}."
-        ),
-        "says": "{ratio} at {rows} rows of size {size}",
-        "join": ", ",
-        "forward": "● forward",
-        "both": "■ with backward pass",
-        "x": "rows × size",
-        "y": "Time of three layers over one",
-        "equal": "equally fast",
-    },
-    "zh": {
-        "title": "三个投影与一个投影的比较",
-        "desc": (
-            "三个投影的用时除以一个投影的用时，共四种大小；1 表示一样快，大于 1 表示一个更快。"
-            "前向：{forward}。含反向：{both}。"
-        ),
-        "says": "{rows} 行、维度 {size} 时为 {ratio}",
-        "join": "，",
-        "forward": "● 前向",
-        "both": "■ 含反向",
-        "x": "行数 × 维度",
-        "y": "三层的用时除以一层的用时",
-        "equal": "一样快",
-    },
-}
-
-
 class Ratio(NamedTuple):
     """One line of the measured table."""
 
@@ -377,23 +246,19 @@ class Ratio(NamedTuple):
 
 
 def measured() -> list[Ratio]:
-    """Read the measured table that stands beside the figure."""
-    lines = (MEASURED / "fused.md").read_text(encoding="utf-8").splitlines()
-    found = []
-    for line in lines[2:]:
-        if not line.startswith("|"):
-            break
-        sizes, forward, both = line.strip("| ").split(" | ")[:3]
-        batch, words, size = (int(part.replace(",", "")) for part in sizes.split(" × "))
-        found.append(
-            Ratio(batch * words, size, float(forward.rstrip("×")), float(both.rstrip("×")))
-        )
-    return found
+    """Return the measured ratios of time, a size each."""
+    found = load(__file__)["fused"]
+    ratios = []
+    for batch, words, size in SIZES:
+        of = {"batch": batch, "words": words, "size": size}
+        forward, both = (found("time", run=run, **of) for run in ("forward", "both"))
+        ratios.append(Ratio(batch * words, size, forward, both))
+    return ratios
 
 
 def fused(language: str) -> str:
     """Chart the measured ratios of time, small sizes to large."""
-    text = _FUSED[language]
+    text = texts(__file__, "fused", language)
     found = measured()
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(340, 216)
@@ -430,9 +295,9 @@ def fused(language: str) -> str:
 
 def numbers() -> dict[str, str]:
     """Return when and with what the figure's times were measured."""
-    table = (MEASURED / "fused.md").read_text(encoding="utf-8")
-    date, tools = re.findall(r"Measured on (\S+): (.+), 1 thread\.$", table, re.MULTILINE)[0]
-    return {"measured_on": date, "measured_with": tools}
+    found = load(__file__)["fused"]
+    tools = (f"PyTorch {found.torch}", f"Python {found.python}", found.machine)
+    return {"measured_on": found.date, "measured_with": ", ".join(tools)}
 
 
 FIGURES: dict[str, Callable[[str], str]] = {

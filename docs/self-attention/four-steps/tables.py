@@ -14,6 +14,10 @@ from attn_docs import (
     attention_weights,
 )
 from docs._kit.markdown import table
+from docs._kit.measured import load
+from docs._kit.text import texts
+
+from .benchmark import ROUNDS, SIZES
 
 SIZE, LENGTH = 512, 1024
 SCORES = torch.tensor([0.0, 2.0, 1.0], dtype=torch.float64)  # "sleeps" against the three words
@@ -67,24 +71,9 @@ def costs() -> list[Cost]:
 
 def cost(language: str) -> str:
     """Return parameters, operations and weights of the four classes as a table."""
-    header = {
-        "en": (
-            "class",
-            "parameters",
-            f"$D = d = {SIZE}$",
-            "operations",
-            f"$n = {LENGTH:,}$".replace(",", "{,}"),
-            "weights, $n^2$",
-        ),
-        "zh": (
-            "类",
-            "参数量",
-            f"$D = d = {SIZE}$",
-            "运算次数",
-            f"$n = {LENGTH:,}$".replace(",", "{,}"),
-            "权重 $n^2$",
-        ),
-    }[language]
+    text = texts(__file__, "cost", language)
+    length = f"{LENGTH:,}".replace(",", "{,}")
+    header = [name.format(size=SIZE, length=length) for name in text["header"]]
     rows = (
         (
             f"`{found.name}`",
@@ -99,7 +88,24 @@ def cost(language: str) -> str:
     return table(header, rows)
 
 
-TABLES = {"cost": cost}
+def fused(language: str) -> str:
+    """Return the measured times and peaks of three layers and of one, a row for each size."""
+    text, found = texts(__file__, "fused_table", language), load(__file__)["fused"]
+    rows = []
+    for sizes in SIZES:
+        of = dict(zip(("batch", "words", "size"), sizes, strict=True))
+        rows.append(
+            (
+                " × ".join(f"{size:,}" for size in sizes),
+                *(f"{found('time', run=run, **of):.2f}×" for run in ("forward", "both")),
+                *(f"{found('peak', layers=layers, **of):,.0f} KiB" for layers in (3, 1)),
+            )
+        )
+    caption = found.caption(text["caption"].format(rounds=ROUNDS), language)
+    return f"{table(text['header'], rows)}\n\n{caption}"
+
+
+TABLES = {"cost": cost, "fused": fused}
 
 
 def numbers() -> dict[str, str]:

@@ -20,6 +20,6 @@ print("value row:", pooled.v_proj.weight.tolist())
 #> value row: [[9.0, 6.0]]
 for name, module in (("before", multi), ("after ", pooled)):
     found = module(words)[0, 2]  # what "sleeps" finds
-    print(name, found.detach().numpy().round(4))
-#> before [12.  8.]
-#> after  [6. 6.]
+    print(name, found.detach())
+#> before tensor([12.,  8.])
+#> after  tensor([6., 6.])

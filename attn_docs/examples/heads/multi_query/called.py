@@ -11,15 +11,15 @@ output, weights = attend(x, need_weights=True)
 print(tuple(output.shape), tuple(weights.shape))  # the weights are still one map a head
 #> (2, 5, 12) (2, 3, 5, 5)
 print(weights[1, :, 0].detach())  # the first word of the second text, its three heads
-#> tensor([[0.1804, 0.2039, 0.2277, 0.2040, 0.1840],
-#>         [0.1566, 0.1727, 0.2345, 0.1514, 0.2847],
-#>         [0.1745, 0.2051, 0.2097, 0.1771, 0.2336]])
+#> tensor([[0.1994, 0.1410, 0.1504, 0.2564, 0.2527],
+#>         [0.1122, 0.1562, 0.0948, 0.3133, 0.3235],
+#>         [0.1672, 0.2690, 0.1896, 0.1951, 0.1790]])
 mask = padding_mask([5, 2])[:, None, None]  # b 1 1 m
 masked, weights = attend(x, attn_mask=mask, need_weights=True)
 print(weights[1, :, 0].detach())
-#> tensor([[0.4694, 0.5306, 0.0000, 0.0000, 0.0000],
-#>         [0.4754, 0.5246, 0.0000, 0.0000, 0.0000],
-#>         [0.4597, 0.5403, 0.0000, 0.0000, 0.0000]])
+#> tensor([[0.5857, 0.4143, 0.0000, 0.0000, 0.0000],
+#>         [0.4181, 0.5819, 0.0000, 0.0000, 0.0000],
+#>         [0.3833, 0.6167, 0.0000, 0.0000, 0.0000]])
 print([torch.allclose(masked[i], output[i], atol=1e-6) for i in range(2)])
 #> [True, False]
 multi_head = MultiHeadAttention(embed_dim=12, num_heads=3)

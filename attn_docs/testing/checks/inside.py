@@ -1,0 +1,119 @@
+"""Checks of a module's inside: what the way of computing that reproduces it decides."""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped
+from attn_docs.testing.module_insight import UNEXPLAINED, UNREADABLE, ModuleInsight
+from attn_docs.testing.patterns import LENGTH
+from attn_docs.testing.structure import Structure
+from attn_docs.testing.subject import gradients
+from attn_docs.testing.wrongs import Inside
+
+
+def oracle(insight: ModuleInsight) -> Judgement:
+    """The output is the formula's, in evaluation and in training."""
+    found, wrong = insight.structure, "; ".join(insight.wrongs.values())
+    if wrong:
+        return failed(insight.training_differs or wrong, wrong)
+    if found is None:
+        return skipped(UNEXPLAINED)
+    heads = f"{found.how.num_heads} heads of {found.head_dim}"
+    if found.how.num_kv_heads != found.how.num_heads:
+        heads += f", {found.how.num_kv_heads} key and value heads"
+    return judge(
+        not insight.training_differs,
+        insight.training_differs or f"reproduced with {heads}",
+        "training computes something else than evaluation, besides dropout",
+    )
+
+
+def inside(
+    name: Inside, good: Callable[[ModuleInsight, Structure], Judgement]
+) -> Callable[[ModuleInsight], Judgement]:
+    """Return the check of a property that the structure decides; `good` judges where it holds."""
+
+    def check(insight: ModuleInsight) -> Judgement:
+        if cause := insight.wrongs.get(name):
+            return failed(cause, cause)
+        if insight.structure is None or not insight.explained:
+            return skipped(UNEXPLAINED)
+        return good(insight, insight.structure)
+
+    return check
+
+
+def scale(_: ModuleInsight, found: Structure) -> Judgement:
+    """Scores are divided by the root of the head's size, or multiplied by the scale asked for."""
+    return passed(f"scores are divided by {found.divisor:.4g}")
+
+
+def value_projection(_: ModuleInsight, found: Structure) -> Judgement:
+    """Values come from a projection of their own."""
+    return passed(f"values come from {found.sources.names[2]}")
+
+
+def head_layout(_: ModuleInsight, found: Structure) -> Judgement:
+    """Heads are cut and joined without mixing positions."""
+    if found.how.num_heads == 1:
+        return skipped("one head")
+    return passed(f"{found.how.num_heads} heads, cut and joined position by position")
+
+
+def group_order(_: ModuleInsight, found: Structure) -> Judgement:
+    """Neighbouring query heads share a key and value head."""
+    heads, groups = found.how.num_heads, found.how.num_kv_heads
+    if groups in (1, heads):
+        return skipped("no groups: as many key heads as query heads, or one")
+    return passed(f"{groups} key heads serve {heads} query heads in a row")
+
+
+def weights(insight: ModuleInsight, _: Structure) -> Judgement:
+    """The weights, read back from the output, sum to one over the keys."""
+    if insight.readable is None:
+        return skipped(UNREADABLE)
+    read = insight.readable.weights(insight.readable.recording)
+    off, least = (read.sum(-1) - 1).abs().max().item(), read.min().item()
+    return judge(
+        off < 1e-5 and least > -1e-5,
+        f"rows sum to 1 within {off:.1e}, the smallest weight is {least:.1e}",
+        "the weights are no distribution over the keys",
+    )
+
+
+def projections(insight: ModuleInsight) -> Judgement:
+    """Each weight of each matrix reaches the output."""
+    if cause := insight.wrongs.get("projections"):
+        return failed(cause, cause)
+    subject = insight.subject
+    tables = {id(m.weight) for m in subject.module.modules() if isinstance(m, nn.Embedding)}
+    matrices = {
+        name: parameter
+        for name, parameter in subject.module.named_parameters()
+        # a table's rows are used by those who look them up
+        if parameter.ndim > 1 and id(parameter) not in tables
+    }
+    if not matrices:
+        return skipped("the module has no matrix to learn")
+    output = subject.call(subject.words(2, LENGTH))
+    direction = subject.random(2, LENGTH, output.size(-1), seed=7)
+    found = gradients((output * direction).sum(), list(matrices.values()))
+    named = list(zip(matrices, found, strict=True))
+    unused = [name for name, gradient in named if not gradient.abs().sum()]
+    partly = [
+        f"{name} ({rows} of {len(gradient)} rows)"
+        for name, gradient in named
+        if len(gradient) / 16 <= (rows := _idle_rows(gradient)) < len(gradient)
+    ]
+    if not unused and not partly:
+        return passed("every row of every matrix has a gradient")
+    cause = f"never used: {', '.join(unused + partly)}"
+    if value := insight.wrongs.get("value projection"):
+        cause += f"; {value}"
+    return failed(cause, cause)
+
+
+def _idle_rows(gradient: Tensor) -> int:
+    """Count the rows of a matrix that have no part in the output: a few are a ReLU's dead units."""
+    return int((gradient.abs().sum(1) == 0).sum()) if gradient.ndim == 2 else 0

@@ -1,0 +1,237 @@
+"""Checks that are the same for functions and for modules. They need nothing of what is inside."""
+
+import itertools
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from attn_docs.testing.insight import Insight, mask_unfit
+from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped
+from attn_docs.testing.patterns import LENGTH, sample_mask, two_documents
+from attn_docs.testing.subject import Subject, SubjectError, gradients, seeded
+
+
+def prefix(insight: Insight) -> Judgement:
+    """The first positions come out the same when the later ones are cut off."""
+    if insight.no_causal:
+        return skipped(insight.no_causal)
+    subject = insight.subject
+    x = subject.words(1, LENGTH)
+    whole = subject.call(x, causal=True).detach()
+    for length in range(1, LENGTH):
+        part = subject.call(x[..., :length, :], causal=True).detach()
+        error = (whole[..., :length, :] - part).abs().max().item()
+        if not error <= subject.tolerance:
+            return failed(
+                f"the first {length} of {LENGTH} positions differ by {error:.2e} when run alone"
+            )
+    return passed(f"every beginning of {LENGTH} positions is the same run alone")
+
+
+REAL, PAD = 4, 3
+Side = Literal["right", "left"]
+SIDES: tuple[Side, ...] = ("right", "left")
+
+
+def padding(insight: Insight) -> Judgement:
+    """Large numbers in masked slots, left or right, change nothing."""
+    if why := mask_unfit(insight, "columns"):
+        return skipped(why)
+    subject, worst = insight.subject, 0.0
+    x, noise = subject.words(1, REAL), 1e4 * subject.words(1, PAD, seed=3).sign()
+    alone = subject.call(x)
+    sides = SIDES[:1] if subject.positions else SIDES
+    for side, slots in itertools.product(sides, (noise, -noise)):
+        error = (_padded(subject, x, slots, side) - alone).abs().max().item()
+        if not error <= 100 * subject.tolerance:
+            return failed(f"{PAD} slots of ±1e4 on the {side} change the output by {error:.2e}")
+        worst = max(worst, error)
+    if subject.masks_each_sample and (wrong := _own_padding(subject)):
+        return wrong
+    said = "on the right" if subject.positions else "left and right"
+    return passed(f"slots of ±1e4, {said}, change it by {worst:.1e}")
+
+
+def _padded(subject: Subject, x: Tensor, slots: Tensor, side: Side) -> Tensor:
+    """Return the outputs for `x` when there are masked slots on one side of it."""
+    mask = torch.ones(REAL + PAD, REAL + PAD, dtype=torch.bool, device=subject.device)
+    if side == "right":
+        mask[:, REAL:] = False
+        return subject.call(torch.cat([x, slots], -2), mask)[..., :REAL, :]
+    mask[:, :PAD] = False
+    return subject.call(torch.cat([slots, x], -2), mask)[..., PAD:, :]
+
+
+def _own_padding(subject: Subject) -> Judgement | None:
+    """Judge two samples of one batch with padding of their own; None if nothing is wrong."""
+    x, lengths = subject.words(2, LENGTH), (LENGTH, 3)
+    masks = torch.ones(2, LENGTH, LENGTH, dtype=torch.bool, device=subject.device)
+    masks[1, :, 3:] = False
+    together = subject.call(x, masks).detach()
+    for i, length in enumerate(lengths):
+        alone = subject.call(x[i : i + 1, :length]).detach()[0]
+        error = (together[i, :length] - alone).abs().max().item()
+        if not error <= 100 * subject.tolerance:
+            return failed(
+                f"sample {i} of two with lengths {lengths} differs by {error:.2e} from alone",
+                "the masks of the samples are mixed up: one sample's padding hides another's words",
+            )
+    return None
+
+
+def empty_rows(insight: Insight) -> Judgement:
+    """A query that may attend to nothing gives finite numbers and gradients."""
+    if why := mask_unfit(insight):
+        return skipped(why)
+    subject = insight.subject.to(torch.float32)  # the precision that models run in
+    x = subject.words(1, LENGTH).requires_grad_()
+    mask = torch.ones(LENGTH, LENGTH, dtype=torch.bool, device=subject.device)
+    mask[... if subject.masks_keys_alone else 2] = False
+    output = subject.call(x, mask)
+    forward = int((~output.isfinite()).sum())
+    found = gradients(output.sum(), [x, *subject.parameters])
+    backward = sum(int((~gradient.isfinite()).sum()) for gradient in found)
+    evidence = f"{forward} outputs and {backward} gradients are not finite"
+    if not subject.parameters:  # nothing stands between the mean of the values and the output
+        evidence += f"; the row's largest output is {output[..., 2, :].abs().max():.2g}"
+    cause = "softmax of a row of −∞ is NaN: set such rows aside before the softmax"
+    return judge(not forward and not backward, evidence, cause)
+
+
+def packing(insight: Insight) -> Judgement:
+    """Two documents in one row, kept apart by a mask, come out as alone."""
+    if why := mask_unfit(insight, "columns"):
+        return skipped(why)
+    subject = insight.subject
+    if subject.masks_keys_alone:
+        return skipped("the module takes no mask of queries and keys")
+    if subject.positions:
+        return skipped("the module adds positions of its own")
+    first, second = subject.words(1, 3), subject.words(1, 4)
+    together = subject.call(torch.cat([first, second], -2), two_documents(subject.device))
+    alone = torch.cat([subject.call(first), subject.call(second)], -2)
+    error = (together - alone).abs().max().item()
+    return judge(
+        error <= subject.tolerance,
+        f"documents of 3 and 4 in one row differ by {error:.1e} from each alone",
+    )
+
+
+def batch(insight: Insight) -> Judgement:
+    """No sample depends on another sample of its batch, and no head on another head."""
+    subject = insight.subject
+    x = subject.words(3, LENGTH).requires_grad_()
+    output = subject.call(x)
+    leak = _leak(output, x)
+    together = output.detach()
+    alone = torch.cat([subject.call(x.detach()[i : i + 1]) for i in range(3)]).detach()
+    finite = together.isfinite()
+    if not finite.all() and torch.equal(finite, alone.isfinite()):
+        what = "NaN" if together.isnan().any() else "infinite"
+        return skipped(f"the output is {what}, alone and in a batch")
+    evidence = f"gradient from another {'sample' if x.ndim == 3 else 'sample or head'} {leak:.1e}"
+    if not (subject.call(x.detach()) - together).abs().max() <= subject.tolerance:
+        return judge(leak <= 1e-12, f"{evidence}; alone and in a batch, each call differs")
+    error = (together - alone).abs().max().item()
+    return judge(
+        leak <= 1e-12 and error <= subject.tolerance,
+        f"{evidence}; alone and in a batch differ by {error:.1e}",
+    )
+
+
+def _leak(output: Tensor, x: Tensor) -> float:
+    """Return how strongly the sequence in the middle depends on one of the others."""
+    middle = x.flatten(0, -3).size(0) // 2
+    (gradient,) = gradients(output.flatten(0, -3)[middle].sum(), [x])
+    others = gradient.flatten(0, -3).nan_to_num(0.0).abs().amax((1, 2))
+    others[middle] = 0.0
+    return others.max().item()
+
+
+ORDER = [3, 0, 5, 1, 4, 2]
+
+
+def permutation(insight: Insight) -> Judgement:
+    """A shuffled input gives the shuffled output, if nothing says where a word stands."""
+    subject = insight.subject
+    if subject.always_causal:
+        return skipped("the module is causal by itself")
+    if subject.positions:
+        return skipped("the module adds positions of its own")
+    x = subject.words(1, LENGTH)
+    output = subject.call(x, causal=False)[..., ORDER, :]
+    error = (subject.call(x[..., ORDER, :], causal=False) - output).abs().max().item()
+    if error <= subject.tolerance:
+        return passed(f"shuffled input, shuffled output, within {error:.1e}")
+    return failed(f"a shuffled input differs by {error:.2e}")
+
+
+def half_precision(insight: Insight) -> Judgement:
+    """In float16 the output is finite and close to float64's."""
+    subject = insight.subject
+    half = subject.to(torch.float16)
+    x, worst = subject.words(1, LENGTH), 0.0
+    mask = _usable_mask(insight)
+    for given in (None,) if mask is None else (None, mask):
+        expected = subject.call(x, given).detach()
+        if not expected.isfinite().all():
+            return skipped("float64 is not finite either")
+        try:
+            output = half.call(x.half(), given).detach().double()
+        except SubjectError as error:
+            return _refused(error)
+        if not output.isfinite().all():
+            return failed(
+                f"{int((~output.isfinite()).sum())} outputs are not finite",
+                "a value above 65504, the largest of float16, or a NaN from −∞",
+            )
+        largest = expected.abs().max().clamp(min=1e-6)
+        worst = max(worst, ((output - expected).abs().max() / largest).item())
+    return judge(worst < 0.05, f"float16 errs by {worst:.1e} of the largest", "precision is lost")
+
+
+def _refused(error: SubjectError) -> Judgement:
+    evidence = f"float16 raised: {error.reason}"
+    if "overflow" in error.reason:
+        return failed(evidence, "the fill value of the mask is too large for float16: use −inf")
+    return skipped(evidence)
+
+
+def _usable_mask(insight: Insight) -> Tensor | None:
+    """Return a mask that can be given, however it is read; None if none can."""
+    kinds = {behaviour.kind for behaviour in insight.masks.values()}
+    if insight.no_masks or "raised" in kinds:
+        return None
+    subject = insight.subject
+    return sample_mask(LENGTH, subject.device, columns=subject.masks_keys_alone)
+
+
+def input_unchanged(insight: Insight) -> Judgement:
+    """The call writes into none of its arguments."""
+    subject = insight.subject
+    changed = subject.written(subject.words(2, LENGTH), _usable_mask(insight))
+    names = ", ".join(subject.arguments)
+    return judge(
+        not changed,
+        f"changed: {', '.join(changed)}" if changed else f"{names} and the mask are as they were",
+        "an in-place operation writes into an argument",
+    )
+
+
+def deterministic(seeds: tuple[int, int], calls: str) -> Callable[[Insight], Judgement]:
+    """Return the check that two calls give the same numbers, whatever the seeds."""
+
+    def check(insight: Insight) -> Judgement:
+        subject, outputs = insight.subject, []
+        x = subject.words(2, LENGTH)
+        for seed in seeds:
+            seeded(seed, subject.device)
+            outputs.append(subject.call(x).detach())
+        error = (outputs[0] - outputs[1]).abs()
+        if torch.equal(outputs[0].isnan(), outputs[1].isnan()):  # NaN both times is the same
+            error = error.nan_to_num(0.0)
+        return judge(bool(error.max() == 0), f"{calls} differ by {error.max():.1e}")
+
+    return check

@@ -1,0 +1,157 @@
+"""Run an attention function: any function with the signature of PyTorch's."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Tensor
+
+from attn_docs.testing.subject import Mode, SubjectError, WrongShapeError, foreign, tensor_of
+
+OPTIONS = ("attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa")
+AXES = "(batch, heads, length, size)"
+BATCH, HEADS, QUERIES, KEYS, HEAD_DIM, VALUE_DIM = 2, 4, 5, 7, 16, 6
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionSubject:
+    """A function, the options that it takes, and the precision that it runs in.
+
+    To the checks that modules have as well, a word is a query, a key and a value, side by side.
+    """
+
+    function: Callable[..., Tensor]
+    takes: frozenset[str]
+    device: torch.device
+    dtype: torch.dtype = torch.float64
+    square: bool = False  # it runs only on as many queries as keys
+
+    modes: ClassVar[Sequence[Mode]] = ("evaluation",)
+    seeds = (0,)
+    tolerance = 1e-9
+    arguments = ("query", "key", "value")
+    masks_keys_alone = masks_each_sample = positions = always_causal = False
+
+    @property
+    def parameters(self) -> list[Tensor]:
+        """What it learns."""
+        return []
+
+    @property
+    def queries(self) -> int:
+        """Another number of queries than of keys, if it runs on that."""
+        return KEYS if self.square else QUERIES
+
+    def inputs(
+        self,
+        *,
+        n: int | None = None,
+        m: int = KEYS,
+        kv_heads: int = HEADS,
+        batch: int = BATCH,
+        seed: int = 0,
+    ) -> list[Tensor]:
+        """Return random query, key and value, the same for the same arguments."""
+        n = self.queries if n is None else n
+        generator = torch.Generator().manual_seed(n + 10 * m + 100 * kv_heads + 1000 * seed)
+        shapes = ((HEADS, n, HEAD_DIM), (kv_heads, m, HEAD_DIM), (kv_heads, m, VALUE_DIM))
+        return [
+            torch.randn(batch, *shape, generator=generator, dtype=torch.float64).to(
+                self.device, self.dtype
+            )
+            for shape in shapes
+        ]
+
+    def words(self, batch: int, length: int, *, seed: int = 0) -> Tensor:
+        """Return random words, the same for the same arguments."""
+        return torch.cat(self.inputs(n=length, m=length, batch=batch, seed=seed), -1)
+
+    def attend(self, *inputs: Tensor, **options: Any) -> Tensor:
+        """Call the function on copies: what it writes into its arguments is judged apart."""
+        query, _, value = inputs
+        mask = options.get("attn_mask")
+        if mask is not None:
+            options["attn_mask"] = mask.clone()
+        with foreign():
+            output = self.function(*map(_copy, inputs), **options)
+        output = tensor_of(output, AXES)
+        if output.shape != (*query.shape[:-1], value.size(-1)):
+            raise WrongShapeError(output.shape, str((*query.shape[:-1], value.size(-1))))
+        return output
+
+    def call(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        context: Tensor | None = None,
+        *,
+        causal: bool | None = None,
+    ) -> Tensor:
+        """Attend from the queries of `x` to the keys and values of `context`, or of `x`."""
+        query, _, _ = _parts(x)
+        _, key, value = _parts(x if context is None else context)
+        return self.attend(query, key, value, **self._options(mask, causal))
+
+    def written(self, x: Tensor, mask: Tensor | None) -> list[str]:
+        """Return the names of the arguments that a call writes into."""
+        parts, options = [_copy(part) for part in _parts(x)], self._options(mask, None)
+        given = dict(zip(self.arguments, parts, strict=True)) | options
+        before = {name: tensor.clone() for name, tensor in given.items()}
+        with foreign():
+            self.function(*parts, **options)
+        return [name for name in given if not torch.equal(given[name], before[name])]
+
+    def _options(self, mask: Tensor | None, causal: bool | None) -> dict[str, Any]:
+        options = {"attn_mask": mask, "is_causal": causal or None}
+        return {name: value for name, value in options.items() if value is not None}
+
+    def to(self, dtype: torch.dtype) -> Self:
+        """Return the same in another precision."""
+        return replace(self, dtype=dtype)
+
+    def in_mode(self, mode: Mode) -> Self:  # noqa: ARG002  (a function has one mode)
+        """Return the same: a function computes the same in both modes."""
+        return self
+
+
+def _copy(tensor: Tensor) -> Tensor:
+    return tensor.clone(memory_format=torch.contiguous_format)
+
+
+def _parts(words: Tensor) -> tuple[Tensor, ...]:
+    return torch.split(words, [HEAD_DIM, HEAD_DIM, VALUE_DIM], -1)
+
+
+def subject_of(
+    function: Callable[..., Tensor], told: dict[str, bool | None], device: torch.device
+) -> FunctionSubject:
+    """Return the function as a subject, on as many queries as keys if it runs on no others."""
+    known = _options_of(function)
+    takes = {name for name in OPTIONS if (name in known if told[name] is None else told[name])}
+    subject = FunctionSubject(function, frozenset(takes), device)
+    try:
+        subject.attend(*subject.inputs())
+    except SubjectError:
+        subject = replace(subject, square=True)
+    inputs = subject.inputs()
+    try:
+        subject.attend(*inputs)
+    except SubjectError as error:
+        query, key, value = (tuple(tensor.shape) for tensor in inputs)
+        raise ValueError(
+            f"attend must run on query {query}, key {key} and value {value}; it raised {error}"
+        ) from error
+    return subject
+
+
+def _options_of(function: Callable[..., Tensor]) -> set[str]:
+    """Return the options that a function takes, all if its signature cannot be read."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except ValueError:  # a function written in C, as PyTorch's
+        return set(OPTIONS)
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return set(OPTIONS)
+    return set(parameters) & set(OPTIONS)

@@ -1,0 +1,168 @@
+"""Look at a module: what it computes inside, in both modes, and what it does with a mask."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from attn_docs.testing.formula import repeat_heads
+from attn_docs.testing.insight import NO_MASK, MaskBehaviour, seen_with_both
+from attn_docs.testing.layers import Recording, matches
+from attn_docs.testing.module_masks import look_at_mask
+from attn_docs.testing.module_subject import MODES, ModuleSubject
+from attn_docs.testing.patterns import LENGTH
+from attn_docs.testing.structure import Search, Structure, reproduce
+from attn_docs.testing.subject import Mode
+from attn_docs.testing.wrongs import VALUES_TURNED, Inside, wrongs
+
+UNEXPLAINED = "no way of computing that is searched reproduces the output of its layers"
+UNREADABLE = "the weights cannot be read back from the output"
+
+
+@dataclass(frozen=True, eq=False)
+class Readable:
+    """A call with few enough words that output = weights · values can be solved for the weights."""
+
+    recording: Recording
+    values: Tensor  # (heads, n, e)
+
+    def weights(self, recording: Recording) -> Tensor:
+        """Return the weights, (heads, n, n), of a call on the same words, perhaps with dropout."""
+        heads, length, _ = self.values.shape
+        outputs = recording.inner.view(length, heads, -1).transpose(0, 1)
+        solved: Tensor = torch.linalg.lstsq(self.values.mT, outputs.mT).solution
+        return solved.mT
+
+
+def _readable(subject: ModuleSubject, search: Search, found: Structure | None) -> Readable | None:
+    if found is None or found.tiny < 2 or found.how.turns_values:
+        return None
+    how, length = found.how, min(found.tiny, LENGTH)
+    if how.split != "heads" or how.merge != "heads":
+        return None
+    recording = subject.record(subject.words(1, length), causal=subject.always_causal)
+    again = search.again(found, recording)
+    if again is None:
+        return None
+    size = recording.x.size(-1)
+    made = reproduce(again.sources, how, recording.mask, size, search.scale)
+    if made is None or not matches(made[0], recording.inner):  # the heads lie in another order
+        return None
+    values = again.sources.tensors[2].view(length, how.num_kv_heads, -1).transpose(0, 1)
+    group = how.num_heads // how.num_kv_heads
+    return Readable(recording, repeat_heads(values, values, group, how.groups, 0)[1])
+
+
+@dataclass(frozen=True, eq=False)
+class ModuleInsight:
+    """What was found out about a module.
+
+    Attributes:
+        subject: The module, in evaluation.
+        search: How its way of computing was searched for.
+        structures: The ways of computing that were found, by mode.
+        training_differs: How training, without dropout, differs from evaluation; empty if not.
+        masks: What it does with a mask, by mode.
+    """
+
+    subject: ModuleSubject
+    search: Search
+    structures: Mapping[Mode, Structure | None]
+    training_differs: str
+    masks: Mapping[Mode, MaskBehaviour]
+
+    @property
+    def structure(self) -> Structure | None:
+        """The way of computing in evaluation."""
+        return self.structures["evaluation"]
+
+    @property
+    def explained(self) -> bool:
+        """Whether the way of computing was found in both modes."""
+        return None not in self.structures.values()
+
+    @cached_property
+    def wrongs(self) -> dict[Inside, str]:
+        """What is wrong inside, in either mode, by property."""
+        found = {mode: wrongs(s) if s is not None else {} for mode, s in self.structures.items()}
+        if not self.training_differs:
+            return found["evaluation"]
+        return {
+            name: f"{cause} (in {mode})"
+            for mode in MODES[::-1]
+            for name, cause in found[mode].items()
+        }
+
+    @property
+    def root_cause(self) -> str:
+        """What is wrong inside that makes checks of masks meaningless; empty if nothing is."""
+        names: tuple[Inside, ...] = ("head layout", "weights", "scale")
+        return next((self.wrongs[name] for name in names if name in self.wrongs), "")
+
+    @property
+    def place_matters(self) -> str:
+        """Why the place of a row's words matters where it must not; empty if unknown."""
+        structures = self.structures.values()
+        return VALUES_TURNED if any(s and s.how.turns_values for s in structures) else ""
+
+    @cached_property
+    def readable(self) -> Readable | None:
+        """A call in evaluation from whose output the weights can be solved; None if none can."""
+        return _readable(self.subject, self.search, self.structure)
+
+    @property
+    def no_masks(self) -> str:
+        """Why nothing can be asked about masks; empty if it can."""
+        return "" if self.subject.adapter.takes_mask else NO_MASK
+
+    @property
+    def no_causal(self) -> str:
+        """Why nothing can be asked about the future; empty if it can."""
+        asked = self.subject.causal or self.subject.adapter.takes_causal
+        return "" if asked else "not said to be causal"
+
+    @property
+    def takes_both(self) -> bool:
+        """Whether a mask and is_causal can be asked for at once."""
+        subject = self.subject
+        return subject.adapter.takes_causal and not (subject.always_causal or subject.needs_mask)
+
+    @cached_property
+    def masked_and_causal(self) -> Mapping[Mode, Tensor]:
+        """Which keys are seen with a mask and is_causal at once, by mode; without refusals."""
+        return seen_with_both(self)
+
+
+def look_inside(
+    subject: ModuleSubject, *, num_heads: int | None, scale: float | None
+) -> ModuleInsight:
+    """Search for the way of computing that reproduces the module's output, and try masks."""
+    x = subject.words(1, LENGTH)
+    evaluation = subject.record(x, causal=subject.always_causal)
+    search = Search(num_heads, scale, rotary=_order_matters(subject))
+    found = search.find(evaluation)
+    structures: dict[Mode, Structure | None] = dict.fromkeys(MODES, found)
+    differs = ""
+    if subject.chance.quiet_training:
+        training = subject.in_mode("training").record(x, causal=subject.always_causal)
+        if not matches(training.output, evaluation.output):
+            error = (training.output - evaluation.output).abs().max()
+            differs = f"training, without dropout, differs from evaluation by {error:.2e}"
+            structures["training"] = search.find(training)
+    masks = {}
+    if subject.adapter.takes_mask:
+        for mode in MODES:
+            masks[mode] = look_at_mask(subject.in_mode(mode), search, structures[mode])
+    return ModuleInsight(subject, search, structures, differs, masks)
+
+
+def _order_matters(subject: ModuleSubject) -> bool:
+    """Tell whether the last output depends on the order of the words before it."""
+    x = subject.words(1, LENGTH)
+    moved = torch.cat([x[:, :-1].flip(1), x[:, -1:]], 1)
+    last, again, other = (
+        subject.call(words, causal=subject.always_causal)[0, -1:] for words in (x, x, moved)
+    )
+    return matches(last, again) and not matches(last, other)

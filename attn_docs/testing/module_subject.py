@@ -1,0 +1,347 @@
+"""Run a module that somebody else wrote: a copy of it, with random weights."""
+
+import copy
+import inspect
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from attn_docs.testing.adapter import Adapter, FunctionAdapter, arranged, bound
+from attn_docs.testing.layers import Recorder, Recording, matches
+from attn_docs.testing.patterns import LENGTH, sample_mask
+from attn_docs.testing.subject import (
+    SEEDS,
+    Mode,
+    SubjectError,
+    WrongShapeError,
+    foreign,
+    influence,
+    seeded,
+    tensor_of,
+)
+
+AXES = "(batch, length, size)"
+MODES: tuple[Mode, ...] = ("evaluation", "training")
+
+
+class NoDropout(TorchFunctionMode):
+    """Switch off the dropout of every function of PyTorch that drops."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the function with a probability of zero."""
+        kwargs = dict(kwargs or {})
+        if func in (F.dropout, torch.dropout, F.alpha_dropout, F.feature_alpha_dropout):
+            return args[0] if args else kwargs["input"]
+        if func is F.multi_head_attention_forward:
+            arguments = inspect.signature(func).bind(*args, **kwargs)
+            arguments.arguments["dropout_p"] = 0.0
+            args, kwargs = arguments.args, arguments.kwargs
+        if func is F.scaled_dot_product_attention:
+            if len(args) > 4:
+                args = (*args[:4], 0.0, *args[5:])
+            else:
+                kwargs["dropout_p"] = 0.0
+        return func(*args, **kwargs)
+
+
+@dataclass(frozen=True)
+class Chance:
+    """What is random in a module.
+
+    Attributes:
+        evaluation: How evaluation differs from seed to seed; empty if it does not.
+        noisy: Whether something else than PyTorch's dropout makes it differ.
+        quiet_training: Whether all that is random in training is dropout that can be switched off.
+    """
+
+    evaluation: str = ""
+    noisy: bool = False
+    quiet_training: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ModuleSubject:
+    """A copy of a module in one precision and one mode, and how it is called."""
+
+    original: nn.Module
+    module: nn.Module
+    dtype: torch.dtype
+    device: torch.device
+    adapter: Adapter
+    embed_dim: int
+    context_dim: int
+    causal: bool = False
+    positions: bool = False
+    mode: Mode = "evaluation"
+    quiet: bool = False  # without dropout
+    chance: Chance = Chance()
+    always_causal: bool = False
+
+    modes = MODES
+    arguments = ("x",)
+
+    @property
+    def tolerance(self) -> float:
+        """How far rounding may carry numbers of size one."""
+        return 1e-5 if self.dtype == torch.float64 else 1e-3  # a softmax may be in float32
+
+    @property
+    def seeds(self) -> Sequence[int]:
+        """As many seeds as uncover what dropout hides."""
+        return (0,) if self.mode == "evaluation" or self.quiet else SEEDS
+
+    @property
+    def parameters(self) -> list[Tensor]:
+        """What it learns."""
+        return [p for p in self.module.parameters() if p.requires_grad]
+
+    @property
+    def masks_keys_alone(self) -> bool:
+        """Whether a mask says the same for all queries."""
+        return self.adapter.mask_axes == 1
+
+    @property
+    def masks_each_sample(self) -> bool:
+        """Whether each sample of a batch may have a mask of its own."""
+        return self.adapter.mask_axes not in (2, None)
+
+    def random(self, batch: int, length: int, size: int, *, seed: int = 0) -> Tensor:
+        """Return random numbers, the same for the same arguments."""
+        generator = torch.Generator().manual_seed(100 * length + seed)
+        x = torch.randn(batch, length, size, generator=generator)
+        return x.to(self.device, self.dtype)
+
+    def words(self, batch: int, length: int, *, seed: int = 0) -> Tensor:
+        """Return random words, the same for the same arguments."""
+        return self.random(batch, length, self.embed_dim, seed=seed)
+
+    def contexts(self, batch: int, length: int, *, seed: int = 0) -> Tensor:
+        """Return random words to attend to, the same for the same arguments."""
+        return self.random(batch, length, self.context_dim, seed=seed)
+
+    def own_context(self, x: Tensor) -> Tensor:
+        """Return a context whose word j depends on word j of `x` alone."""
+        if self.context_dim == self.embed_dim:
+            return x
+        return x @ self.random(1, self.embed_dim, self.context_dim, seed=5)[0].to(x) / 8
+
+    def causal_mask(self, length: int) -> Tensor:
+        """Return the lower triangle."""
+        return torch.ones(length, length, dtype=torch.bool, device=self.device).tril()
+
+    def to(self, dtype: torch.dtype) -> Self:
+        """Return another copy, in another precision."""
+        return replace(self, module=random_copy(self.original, dtype), dtype=dtype)
+
+    def in_mode(self, mode: Mode, *, quiet: bool = True) -> Self:
+        """Return the same in another mode, if `quiet` without dropout where that is possible."""
+        if mode == "evaluation":
+            # what evaluation should not drop is not dropped, so that the other checks can go on
+            return replace(self, mode=mode, quiet=bool(self.chance.evaluation))
+        return replace(self, mode=mode, quiet=quiet and self.chance.quiet_training)
+
+    def call(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        context: Tensor | None = None,
+        *,
+        causal: bool | None = None,
+    ) -> Tensor:
+        """Call the module on copies: what it writes into its arguments is judged apart."""
+        return self._call(x.clone(), None if mask is None else mask.clone(), context, causal=causal)
+
+    def record(self, x: Tensor, mask: Tensor | None = None, *, causal: bool) -> Recording:
+        """Call the module on one sample, and record what its layers do."""
+        with Recorder(self.module) as recorder:
+            output = self.call(x, mask, causal=causal)
+        if recorder.failed is not None:
+            raise recorder.failed
+        hidden = self.causal_mask(x.size(1)) if self.always_causal else None
+        context = self.own_context(x)[0]
+        return Recording(tuple(recorder.layers), x[0], context, output.detach()[0], hidden)
+
+    def written(self, x: Tensor, mask: Tensor | None) -> list[str]:
+        """Return the names of the arguments that a call writes into."""
+        given = {"x": x} if mask is None else {"x": x, "attn_mask": mask}
+        before = {name: tensor.clone() for name, tensor in given.items()}
+        self._call(x, mask, None, causal=None)
+        return [name for name in given if not torch.equal(given[name], before[name])]
+
+    def step(self, x: Tensor, cache: Any) -> tuple[Tensor, Any]:
+        """Return the output for the next few words, and the cache after them."""
+        if self.adapter.step is None:
+            raise ValueError("the adapter has no step")
+        with self._ready(), foreign():
+            output, cache = self.adapter.step(self.module, x.clone(), cache)
+        return _shaped(output, x), cache
+
+    @cached_property
+    def needs_context(self) -> bool:
+        """Whether it cannot be called without a context."""
+        return self.adapter.needs_context(self.original)
+
+    @cached_property
+    def needs_mask(self) -> bool:
+        """Whether it cannot be called without a mask."""
+        return self.adapter.needs_mask(self.original)
+
+    def _call(
+        self, x: Tensor, mask: Tensor | None, context: Tensor | None, *, causal: bool | None
+    ) -> Tensor:
+        if context is None and (self.context_dim != self.embed_dim or self.needs_context):
+            context = self.own_context(x)
+        if mask is None and self.needs_mask:
+            keys = x if context is None else context
+            mask = torch.ones(x.size(1), keys.size(1), dtype=torch.bool, device=self.device)
+        call = bound(
+            self.adapter,
+            self.module,
+            x,
+            attn_mask=mask,
+            is_causal=self.causal if causal is None else causal,
+            context=context,
+        )
+        with self._ready(), foreign():
+            output = call()
+        return _shaped(arranged(self.adapter, tensor_of(output, AXES)), x)
+
+    @contextmanager
+    def _ready(self) -> Iterator[None]:
+        """Put the module, which other subjects share, into the mode of this one."""
+        training = self.mode == "training"
+        if self.module.training != training:
+            with foreign():
+                self.module.train(training)
+        with NoDropout() if self.quiet else nullcontext():
+            yield
+
+
+def _shaped(output: object, x: Tensor) -> Tensor:
+    """Return what came out, if it is a vector for each word."""
+    output = tensor_of(output, AXES)
+    if output.shape[:2] != x.shape[:2]:
+        raise WrongShapeError(output.shape, f"({x.size(0)}, {x.size(1)}, size)")
+    return output
+
+
+def random_copy(module: nn.Module, dtype: torch.dtype) -> nn.Module:
+    """Return a copy in evaluation mode whose matrices and biases are random."""
+    generator = torch.Generator().manual_seed(0)
+    module = copy.deepcopy(module).to(dtype).eval()
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            if parameter.ndim > 1 or name.endswith("bias"):
+                width = 1.5 * parameter.size(-1) ** -0.5 if parameter.ndim > 1 else 0.1
+                values = torch.randn(parameter.shape, generator=generator) * width
+                parameter.copy_(values)
+            parameter.requires_grad_(True)
+    return module
+
+
+def subject_of(
+    module: nn.Module,
+    adapter: Adapter,
+    *,
+    embed_dim: int,
+    context_dim: int,
+    causal: bool,
+    positions: bool,
+) -> ModuleSubject:
+    """Return the module as a subject, in the first precision in which it can be called."""
+    device = next((p.device for p in module.parameters()), torch.device("cpu"))
+
+    def copied(dtype: torch.dtype) -> ModuleSubject:
+        made = random_copy(module, dtype)
+        sizes = embed_dim, context_dim
+        return ModuleSubject(module, made, dtype, device, adapter, *sizes, causal, positions)
+
+    subject = _callable(copied)
+    chance = _chance_of(subject)
+    subject = replace(subject, chance=chance, quiet=bool(chance.evaluation))
+    told = causal and not subject.adapter.takes_causal
+    return replace(subject, always_causal=told or _hides_future(subject))
+
+
+def _callable(copied: Callable[[torch.dtype], ModuleSubject]) -> ModuleSubject:
+    """Return the first copy that can be called, with the mask that it takes."""
+    for dtype in (torch.float64, torch.float32):
+        subject = copied(dtype)
+        try:
+            fitted = replace(subject, adapter=_fitting(subject))
+            fitted.call(fitted.words(1, LENGTH))
+            if dtype == torch.float32 or _finite_with_mask(fitted):
+                return fitted
+        except SubjectError as error:
+            failed = error
+    shape = (1, LENGTH, subject.embed_dim)
+    raise ValueError(
+        f"module must run on an input of shape {shape}, perhaps through an adapter; "
+        f"it raised {failed}"
+    ) from failed
+
+
+def _fitting(subject: ModuleSubject) -> Adapter:
+    """Return the adapter with the first number of axes and type of mask that the module takes."""
+    adapter = subject.adapter
+    if not adapter.takes_mask or isinstance(adapter, FunctionAdapter):
+        return adapter
+    x = subject.words(2, 7)  # a length that is seldom the number of heads
+    mask = torch.ones(7, 7, dtype=torch.bool, device=subject.device)
+    dtypes: tuple[torch.dtype | None, ...] = (torch.bool, torch.long, subject.dtype)
+    if adapter.mask_true == "added" or adapter.mask_dtype is not None:
+        dtypes = (adapter.mask_dtype,)
+    axes = (2, 3, 4, 1) if adapter.mask_axes is None else (adapter.mask_axes,)
+    for dtype, number in itertools.product(dtypes, axes):
+        fitted = replace(adapter, mask_axes=number, mask_dtype=dtype)
+        with suppress(SubjectError):
+            replace(subject, adapter=fitted).call(x, mask)
+            return fitted
+    if adapter.mask_axes is None and not subject.needs_mask:
+        return replace(adapter, attn_mask=None)
+    return adapter
+
+
+def _finite_with_mask(subject: ModuleSubject) -> bool:
+    """Tell whether float64 is not too wide for how the module makes numbers of a mask."""
+    if not subject.adapter.takes_mask:
+        return True
+    mask = sample_mask(LENGTH, subject.device, columns=True)
+    return bool(subject.call(subject.words(1, LENGTH), mask).isfinite().all())
+
+
+def _chance_of(subject: ModuleSubject) -> Chance:
+    """Find out what is random."""
+    x = subject.words(1, LENGTH)
+
+    def called(subject: ModuleSubject, seed: int) -> Tensor:
+        seeded(seed, subject.device)
+        return subject.call(x).detach()
+
+    first, *others = (called(subject, seed) for seed in (0, 1, 2))
+    error = max((first - other).abs().max().item() for other in others)
+    evaluation, noisy = "", False
+    # where the same seed gives something else, it is no chance: the module keeps state
+    if not error <= 1e-12 and matches(called(subject, 0), first):
+        evaluation = f"three seeds in evaluation differ by {error:.1e}"
+        quiet = replace(subject, quiet=True)
+        noisy = not matches(quiet.call(x), quiet.call(x))
+    quiet = replace(subject, mode="training", quiet=True)
+    return Chance(evaluation, noisy, matches(called(quiet, 0), called(quiet, 1)))
+
+
+def _hides_future(subject: ModuleSubject) -> bool:
+    """Tell whether the future is hidden without being asked for."""
+    try:
+        seen = influence(subject, subject.words(1, LENGTH), causal=False).nan_to_num(0.0)
+    except SubjectError:  # no gradient, as where the input is overwritten
+        return False
+    return not seen.triu(1).any() and bool(seen.tril(-1).any())

@@ -1,0 +1,170 @@
+"""What is checked, as the checks of functions and of modules both see it: words in, words out."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal, Protocol, Self
+
+import torch
+from torch import Tensor
+
+Mode = Literal["evaluation", "training"]
+SEEDS = range(8)  # as many as uncover what dropout hides
+
+
+class SubjectError(Exception):
+    """What is checked raised something, or returned no attention: no error of the checker."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(f"{kind}: {reason}")
+        self.reason = reason
+
+
+class WrongShapeError(SubjectError):
+    """What is checked returned words of another shape than it was asked for."""
+
+    def __init__(self, returned: object, wanted: str) -> None:
+        super().__init__("ValueError", f"it returned {returned}, not {wanted}")
+        self.shape = tuple(returned) if isinstance(returned, torch.Size) else ()
+
+
+@contextmanager
+def foreign() -> Iterator[None]:
+    """Run code that somebody else wrote: what it raises becomes a `SubjectError`."""
+    try:
+        yield
+    except Exception as error:
+        raise SubjectError(type(error).__name__, str(error)) from error
+
+
+def tensor_of(output: object, axes: str) -> Tensor:
+    """Return what came out, if it is a tensor of floating-point numbers with these axes."""
+    if not isinstance(output, Tensor) or output.ndim != len(axes.split(",")):
+        raise WrongShapeError(getattr(output, "shape", type(output).__name__), axes)
+    if not output.is_floating_point():
+        raise WrongShapeError(output.dtype, "floating-point numbers")
+    return output
+
+
+class Subject(Protocol):
+    """An attention function, or an attention module.
+
+    Words are (batch, length, size) for a module. For a function they have an axis of heads
+    before the length, and each is a query, a key and a value, side by side.
+    """
+
+    @property
+    def device(self) -> torch.device:
+        """Where the words are made."""
+
+    @property
+    def tolerance(self) -> float:
+        """How far rounding may carry numbers of size one."""
+
+    @property
+    def modes(self) -> Sequence[Mode]:
+        """The modes in which it may compute something else."""
+
+    @property
+    def seeds(self) -> Sequence[int]:
+        """As many seeds as uncover what dropout hides."""
+
+    @property
+    def parameters(self) -> list[Tensor]:
+        """What it learns."""
+
+    @property
+    def arguments(self) -> Sequence[str]:
+        """The names of the arguments that hold words."""
+
+    @property
+    def masks_keys_alone(self) -> bool:
+        """Whether a mask says the same for all queries."""
+
+    @property
+    def masks_each_sample(self) -> bool:
+        """Whether each sample of a batch may have a mask of its own."""
+
+    @property
+    def positions(self) -> bool:
+        """Whether it was said to add positions of its own."""
+
+    @property
+    def always_causal(self) -> bool:
+        """Whether it hides the future unasked."""
+
+    def words(self, batch: int, length: int, *, seed: int = 0) -> Tensor:
+        """Return random words, the same for the same arguments."""
+
+    def call(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        context: Tensor | None = None,
+        *,
+        causal: bool | None = None,
+    ) -> Tensor:
+        """Attend from `x` to `context`, or to `x`; causal as the check was told, if None."""
+
+    def written(self, x: Tensor, mask: Tensor | None) -> list[str]:
+        """Return the names of the arguments that a call writes into."""
+
+    def to(self, dtype: torch.dtype) -> Self:
+        """Return the same in another precision."""
+
+    def in_mode(self, mode: Mode) -> Self:
+        """Return the same in another mode, without dropout where that is possible."""
+
+
+def gradients(output: Tensor, sources: Sequence[Tensor], *, retain: bool = False) -> list[Tensor]:
+    """Return the gradient of one number with respect to each source; zero where it has no part."""
+    if not all(source.requires_grad for source in sources):
+        raise ValueError("sources must require a gradient")
+    with foreign():
+        return list(
+            torch.autograd.grad(
+                output, sources, retain_graph=retain, allow_unused=True, materialize_grads=True
+            )
+        )
+
+
+def influence(
+    subject: Subject,
+    x: Tensor,
+    mask: Tensor | None = None,
+    context: Tensor | None = None,
+    *,
+    causal: bool | None = None,
+) -> Tensor:
+    """Return (n, m): how strongly output i depends on word j, by gradient.
+
+    Words are those of the context, or of `x` if there is none.
+    """
+    x = x.clone().requires_grad_()
+    source = x if context is None else context.clone().requires_grad_()
+    output = subject.call(x, mask, None if context is None else source, causal=causal)
+    direction = torch.linspace(0.5, 1.5, output.size(-1)).to(output)
+    rows = []
+    for i in range(output.size(-2)):
+        value = (output[..., i, :] * direction).sum()
+        (gradient,) = gradients(value, [source], retain=True)
+        rows.append(gradient.abs().sum(-1).flatten(0, -2).sum(0))
+    return torch.stack(rows)
+
+
+def strongest(
+    subject: Subject, x: Tensor, mask: Tensor | None = None, *, causal: bool | None = None
+) -> Tensor:
+    """Return the influence with what dropout hides uncovered; NaN counts as none."""
+    made = []
+    for seed in subject.seeds:
+        seeded(seed, subject.device)
+        made.append(influence(subject, x, mask, causal=causal).nan_to_num(0.0))
+    return torch.stack(made).amax(0)
+
+
+def seeded(seed: int, device: torch.device) -> None:
+    """Seed what random numbers on a device come from."""
+    if device.type == "cpu":  # torch.manual_seed takes 70 times as long, for devices not in use
+        torch.default_generator.manual_seed(seed)
+    else:
+        torch.manual_seed(seed)
