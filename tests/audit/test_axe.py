@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Site
-from tests.site.look import LOOKS, look
+from tests.site.look import LOOKS, look_thoroughly
 
 
 @pytest.mark.complete
@@ -11,7 +11,8 @@ from tests.site.look import LOOKS, look
 def test_every_page(site: Site, visit, width, scheme):
     found = {}
     for url in site.pages:
-        page = look(visit, url, width, scheme, thoroughly=True)
-        moved = [f"moves by {page.shift} while loading"] if page.shift else []
-        found[url] = page.violations + page.complaints + moved
+        page = look_thoroughly(visit, url, width, scheme)
+        found[url] = page.violations + page.complaints
+        if page.shift or page.width > width:
+            found[url].append(f"moves by {page.shift} while loading, is {page.width} pixels wide")
     assert not {url: faults for url, faults in found.items() if faults}

@@ -12,7 +12,10 @@ from playwright.sync_api import Page, ViewportSize
 
 PHONE, DESK = 360, 1280
 LOOKS = [(width, scheme) for width in (PHONE, DESK) for scheme in ("light", "dark")]
-CONTRAST = ["color-contrast", "link-in-text-block"]  # of text, and of links in it: the slow rules
+# rules that judge how things are drawn, and so judge what is styled alike alike; target-size is a
+# rule of WCAG 2.2, and off by default
+RULES = ["color-contrast", "link-in-text-block", "target-size"]
+DRAWN = {rule: {"enabled": True} for rule in RULES}
 # how far what was shown moved since the page was opened, once it has come to rest
 SHIFT = """async () => {
     let shift = 0
@@ -72,11 +75,11 @@ SHORT = """() => {
         if (!entry.closest(".md-nav--secondary") && !entry.matches(".md-nav__item--active"))
             entry.remove()
 }"""
-# for rules that judge what is styled alike alike: of elements with the same tags and classes from
-# the root down leave two
+# what has the same tags and classes from the root down is drawn alike: leave two
 FEW = """() => {
-    const times = new Map(), kinds = new Map([[document.body, ""]])
-    for (const element of document.body.querySelectorAll("*")) {
+    const root = document.querySelector(".md-main") ?? document.body
+    const times = new Map(), kinds = new Map([[root, ""]])
+    for (const element of root.querySelectorAll("*")) {
         if (!kinds.has(element.parentElement)) continue  // it went with an element around it
         const own = `${element.localName} ${element.getAttribute("class") ?? ""}`
         const kind = `${kinds.get(element.parentElement)} > ${own}`
@@ -92,9 +95,12 @@ def turn(url: str) -> tuple[int, str]:
     return LOOKS[crc32(url.encode()) % len(LOOKS)]
 
 
-def violations(tab: Page, context: list | None = None, **options) -> list[str]:
-    """Return what axe-core finds wrong with the page that is open, or with parts of it."""
-    found = Axe().run(tab, context, {"resultTypes": ["violations"], **options}).response
+def violations(tab: Page, context: object = None, **options) -> list[str]:
+    """Return what axe-core finds wrong with the page that is open, or with a part of it."""
+    if not tab.evaluate("typeof axe === 'object'"):
+        tab.evaluate(Axe().axe_script)
+    asked = [context, {"resultTypes": ["violations"], **options}]
+    found = tab.evaluate("asked => axe.run(asked[0] ?? document, asked[1])", asked)
     faults = [
         f"{fault['id']}: {fault['help']}: {node['html'][:120]}"
         for fault in found["violations"]
@@ -104,29 +110,32 @@ def violations(tab: Page, context: list | None = None, **options) -> list[str]:
     return [f for f in faults if not (f.startswith("empty-table-header") and "<math" in f)]
 
 
-def look(visit, url: str, width: int, scheme: str, *, thoroughly: bool = False) -> SimpleNamespace:
-    """Open a page; return its requests, complaints, shift, width on a phone and violations.
-
-    Looked at thoroughly, it is asked every rule of axe with all its list of pages and all its text.
-    """
+def open_page(visit, url: str, width: int, scheme: str) -> SimpleNamespace:
+    """Open a page; return its requests and complaints, how far it moved and how wide it is."""
     page = visit(url, width, scheme)
-    tab = page.tab
-    page.shift = tab.evaluate(SHIFT)
-    page.replaced = tab.evaluate(REPLACED)
-    tab.set_viewport_size(ViewportSize(width=PHONE, height=800))
-    page.width = tab.evaluate("document.scrollingElement.scrollWidth")
-    tab.set_viewport_size(ViewportSize(width=width, height=800))
-    tab.evaluate(THIN)
-    # a rule of WCAG 2.2, and off by default
-    rules = {"target-size": {"enabled": True}}
-    if thoroughly:
-        page.violations = violations(tab, rules=rules)
-    else:
-        if url not in {"", "zh/"}:  # whose list is looked at whole
-            tab.evaluate(SHORT)
-        rest = rules | {rule: {"enabled": False} for rule in CONTRAST}
-        page.violations = violations(tab, rules=rest)
-        tab.evaluate(FEW)
-        page.violations += violations(tab, runOnly=CONTRAST)
-    tab.goto("about:blank")  # or else its scripts would miss what was taken out of it
+    page.shift = page.tab.evaluate(SHIFT)
+    page.replaced = page.tab.evaluate(REPLACED)
+    page.width = page.tab.evaluate("document.scrollingElement.scrollWidth")
+    return page
+
+
+def look(visit, url: str, width: int, scheme: str) -> SimpleNamespace:
+    """Look at a page on a phone, and with axe in one width and palette."""
+    page = open_page(visit, url, PHONE, scheme)
+    page.tab.set_viewport_size(ViewportSize(width=width, height=800))
+    page.tab.evaluate(THIN)
+    if url not in {"", "zh/"}:  # whose list is looked at whole
+        page.tab.evaluate(SHORT)
+    others = {rule: {"enabled": False} for rule in DRAWN}
+    page.violations = violations(page.tab, rules=others)
+    page.tab.evaluate(FEW)
+    page.violations += violations(page.tab, runOnly=RULES)
+    return page
+
+
+def look_thoroughly(visit, url: str, width: int, scheme: str) -> SimpleNamespace:
+    """Look at a page in one width and palette: axe sees all of its text and its list of pages."""
+    page = open_page(visit, url, width, scheme)
+    page.tab.evaluate(THIN)
+    page.violations = violations(page.tab, rules=DRAWN)
     return page

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.conftest import ROOT, SUB_PATH, Site
-from tests.site.look import DESK, LOOKS, PHONE, REPLACED, look, turn
+from tests.site.look import DESK, LOOKS, PHONE, REPLACED, look, look_thoroughly, turn
 
 CHAPTER = "foundations/scaled-dot-product/"
 TEMPLATES = ["", CHAPTER, "reference/api/foundations/scaled-dot-product/"]
@@ -113,19 +113,18 @@ def planted(site: Site, tab):
     tab.unroute_all()
 
 
-@pytest.mark.parametrize("size", LOOKS)
-def test_a_right_page_has_no_fault(planted, visit, size):
+def test_a_right_page_has_no_fault(planted, visit):
     planted("<p>right</p>")
-    page = look(visit, "", *size)
+    page = look(visit, "", DESK, "dark")
     assert not page.violations + page.complaints
     assert page.shift == 0
     assert page.width == PHONE
 
 
-@pytest.mark.parametrize("thoroughly", [False, True])
-def test_faults_are_seen(planted, visit, thoroughly):
+@pytest.mark.parametrize(("looker", "width"), [(look, DESK), (look_thoroughly, PHONE)])
+def test_faults_are_seen(planted, visit, looker, width):
     planted(FAULTS)
-    page = look(visit, "", DESK, "dark", thoroughly=thoroughly)
+    page = looker(visit, "", width, "dark")
     found = "\n".join(page.violations)
     for rule, what in SEEN.items():
         assert re.search(f"^{rule}: .*{what}", found, re.M), rule
