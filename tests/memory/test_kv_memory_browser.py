@@ -9,6 +9,7 @@ import torch
 from playwright.sync_api import expect
 
 from attn_docs import kv_cache_bytes, load_models, longest_context
+from docs._kit.text import texts
 from docs._tools.page import page_module
 from tests.conftest import ROOT, Site
 
@@ -70,7 +71,7 @@ def test_every_model_to_the_byte(page) -> None:
 
 
 def test_numbers_are_shown_as_in_the_tables(page) -> None:
-    words = tables._FORM[page.language]
+    words = texts(tables.__file__, "form", page.language)
     cases = [["Llama-3.1-8B", 131_072, 1, 2, 24], ["GPT-2 124M", 3, 1, 2, 24],
              ["Mistral-7B v0.1", 5000, 2, 2, 24], ["Gemma-4-E2B", 7, 1, 1, 24],
              ["Llama-2-70B", 1000, 1, 2, 24], ["DeepSeek-V3", 1000, 4, 2, 2000]]  # fmt: skip

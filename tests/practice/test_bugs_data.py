@@ -174,10 +174,9 @@ def test_outputs_begin_with_the_exhibits(monkeypatch) -> None:
         raise SystemExit("bugs first")
 
     monkeypatch.delenv("CI", raising=False)
-    monkeypatch.setattr(sys, "argv", ["generate", "outputs"])
     monkeypatch.setattr(bugs, "write_exhibits", stop)
     with pytest.raises(SystemExit, match="bugs first"):
-        generate.main()
+        generate.main("outputs", "")
 
 
 def test_new_bug_is_refused_until_it_is_filled_in(copy, capsys) -> None:
