@@ -36,18 +36,22 @@ REPLACED = """() => {
         typeof value !== "function" || source.call(value).endsWith("{ [native code] }")
     const ones = ["document", "location", "history", "navigator"]
     const places = new Map(ones.map(name => [name, globalThis[name]]))
+    const replaced = []
     let names = Object.getOwnPropertyNames(globalThis)
     if (globalThis.document) {
-        for (const name of ["head", "body", "documentElement"]) places.set(name, document[name])
+        for (const name of ["head", "body", "documentElement"]) { // they have nothing of their own
+            const own = Object.getOwnPropertyNames(document[name])
+            replaced.push(...own.map(property => `${name}.${property}`))
+        }
         const frame = document.body.appendChild(document.createElement("iframe"))
         names = Object.getOwnPropertyNames(frame.contentWindow)
         frame.remove()
     }
-    const replaced = names.filter(name => {
+    for (const name of names) {
         const { value } = Object.getOwnPropertyDescriptor(globalThis, name) ?? {}
         if (value?.prototype) places.set(`${name}.prototype`, value.prototype)
-        return !native(value)
-    })
+        if (!native(value)) replaced.push(name)
+    }
     for (const [place, object] of places) {
         const there = Object.entries(Object.getOwnPropertyDescriptors(object ?? {}))
         for (const [name, { value, get, set }] of there) {

@@ -81,7 +81,7 @@ def test_a_replacement_is_seen(tab):
         window.Worker = class extends Worker {}
         XMLHttpRequest.prototype.send = () => {}
         Object.defineProperty(Element.prototype, "id", { get: () => "" })
-        document.head.appendChild = () => {}
+        document.head.appendChild = document.head.appendChild.bind(document.head)
         document.write = () => {}
     }""")
     wrong = {"Element.prototype.id", "Worker", "XMLHttpRequest.prototype.send"}

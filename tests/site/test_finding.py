@@ -23,8 +23,10 @@ ASK = """async ([queries, address]) => {
     const place = link => link.href.replace(address, "").replace(/[?][^#]*/, "")
     const answers = []
     for (const query of queries) {
-        const answered = new Promise(resolve =>
-            new MutationObserver(resolve).observe(meta, { childList: true }))
+        const answered = new Promise((resolve, reject) => {
+            new MutationObserver(resolve).observe(meta, { childList: true })
+            setTimeout(() => reject(Error(`no answer to ${query}`)), 60_000)
+        })
         field.value = query
         field.focus()
         field.dispatchEvent(new KeyboardEvent("keyup"))

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from docs._tools.search import finish, index
 from tests.conftest import Site
@@ -13,6 +13,7 @@ from tests.site.test_browser import REPLACED
 from tests.site.test_finding import ASK
 
 CONFIG = {"lang": ["en", "zh"], "separator": r"[\s\u200b\-_,.()]+|(?<=[a-z]{2})(?=[A-Z][a-z])"}
+UNREADY = {"en": "Initializing search", "zh": "正在初始化搜索引擎"}  # Material's words
 MASKS = "reference/api/masks/"
 
 
@@ -123,15 +124,28 @@ def test_finishing_leaves_a_site_with_another_search_alone(tmp_path: Path):
     assert [file.name for file in tmp_path.iterdir()] == ["search.json"]
 
 
+def focused_early(route: Route) -> None:
+    """Have the search field focused before anything of the theme is there to notice."""
+    script = route.fetch().text()
+    early = 'document.querySelector(".md-search__input").focus();'
+    route.fulfill(body=early + script, content_type="text/javascript")
+
+
 @pytest.mark.parametrize(("url", "language"), [("", "en"), ("zh/", "zh")])
-def test_an_index_is_fetched_once_search_opens(visit, address, url, language):
+@pytest.mark.parametrize("early", [False, True])
+def test_an_index_is_fetched_once_search_opens(visit, tab, address, url, language, early):
+    if early:
+        tab.route("**/bundle.*.js", focused_early)
     page = visit(url, width=1280)
-    meta = page.tab.locator(".md-search-result__meta")
-    before = meta.text_content()
-    page.tab.locator(".md-search__input").focus()
-    expect(meta).not_to_have_text(before)  # ready before anything is typed
+    tab.unroute_all()
+    meta, before = tab.locator(".md-search-result__meta"), UNREADY[language]
+    if not early:
+        expect(meta).to_have_text(before)
+        tab.locator(".md-search__input").focus()
+    expect(meta).not_to_have_text(before, timeout=30_000)  # ready before anything is typed
     fetched = [r.removeprefix(address) for r in page.requests if r.startswith(f"{address}search/")]
     assert fetched == [f"search/{language}.js"]
+    assert tab.locator(".md-search__input").input_value() == ""
     assert not page.complaints
 
 

@@ -9,12 +9,17 @@
   // where it lights the words that a reader came with; the index itself is the worker's to fetch.
   if (new URLSearchParams(location.search).has("h")) field.form.name = "search"
 
-  // The worker hears of nothing but what is typed. So that it makes ready before that, a blank is.
-  field.addEventListener("focus", () => {
-    if (field.value) return
+  // The worker hears of nothing but what is typed. So that it makes ready before that, a blank is:
+  // again, until it answers, for it may not have been there to hear.
+  const state = document.querySelector(".md-search-result__meta")
+  const unready = state.textContent
+  const wake = () => {
+    if (field.value || state.textContent !== unready) return
     for (const value of [" ", ""]) {
       field.value = value
       field.dispatchEvent(new KeyboardEvent("keyup"))
     }
-  }, { once: true })
+    setTimeout(wake, 200)
+  }
+  field.addEventListener("focus", wake, { once: true })
 })()
