@@ -69,7 +69,7 @@ def check_attention(
         try:
             insight = look_at(subject_of(attend, told, place))
         except SubjectError as error:
-            raise ValueError(f"attend must run again and again; it raised {error}") from error
+            raise ValueError(f"attend must run on every call; it raised {error}") from error
         found = findings(CHECKS, insight, not_asked)
     return Report(getattr(attend, "__name__", type(attend).__name__), found)
 

@@ -125,13 +125,13 @@ def _divisor(subject: FunctionSubject) -> float | None:
 def _look_at_mask(subject: FunctionSubject) -> MaskBehaviour:
     """Return what the function does with a boolean mask, and the evidence."""
     mask = sample_mask(KEYS, subject.device)
+    columns = sample_mask(KEYS, subject.device, columns=True)
     try:
         kind = _way_of_masking(subject, mask)
+        if kind == "none" and _way_of_masking(subject, columns) == "right":
+            return ONE_OF_KEYS
     except SubjectError as error:
         return MaskBehaviour("raised", f"a boolean mask raised {error}")
-    columns = sample_mask(KEYS, subject.device, columns=True)
-    if kind == "none" and _way_of_masking(subject, columns) == "right":
-        return ONE_OF_KEYS
     try:
         evidence = pattern_evidence(seen(subject, KEYS, KEYS, mask), mask)
     except SubjectError:  # no gradient, as where an argument is overwritten

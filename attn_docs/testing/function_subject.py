@@ -130,20 +130,19 @@ def subject_of(
     """Return the function as a subject, on as many queries as keys if it runs on no others."""
     known = _options_of(function)
     takes = {name for name in OPTIONS if (name in known if told[name] is None else told[name])}
-    subject = FunctionSubject(function, frozenset(takes), device)
-    try:
-        subject.attend(*subject.inputs())
-    except SubjectError:
-        subject = replace(subject, square=True)
-    inputs = subject.inputs()
-    try:
-        subject.attend(*inputs)
-    except SubjectError as error:
-        query, key, value = (tuple(tensor.shape) for tensor in inputs)
-        raise ValueError(
-            f"attend must run on query {query}, key {key} and value {value}; it raised {error}"
-        ) from error
-    return subject
+    for square in (False, True):
+        subject = FunctionSubject(function, frozenset(takes), device, square=square)
+        inputs = subject.inputs()
+        try:
+            subject.attend(*inputs)
+        except SubjectError as error:
+            failed = error
+        else:
+            return subject
+    query, key, value = (tuple(tensor.shape) for tensor in inputs)
+    raise ValueError(
+        f"attend must run on query {query}, key {key} and value {value}; it raised {failed}"
+    ) from failed
 
 
 def _options_of(function: Callable[..., Tensor]) -> set[str]:

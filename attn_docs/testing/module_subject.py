@@ -329,7 +329,7 @@ def _chance_of(subject: ModuleSubject) -> Chance:
     first, *others = (called(subject, seed) for seed in (0, 1, 2))
     error = max((first - other).abs().max().item() for other in others)
     evaluation, noisy = "", False
-    # where the same seed gives something else, it is no chance: the module keeps state
+    # where the same seed gives something else, that is not chance: the module keeps state
     if not error <= 1e-12 and matches(called(subject, 0), first):
         evaluation = f"three seeds in evaluation differ by {error:.1e}"
         quiet = replace(subject, quiet=True)

@@ -12,7 +12,7 @@ SEEDS = range(8)  # as many as uncover what dropout hides
 
 
 class SubjectError(Exception):
-    """What is checked raised something, or returned no attention: no error of the checker."""
+    """What is checked raised or returned something wrong: not an error of the checker."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(f"{kind}: {reason}")

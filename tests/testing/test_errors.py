@@ -181,3 +181,15 @@ def test_steps_that_do_not_fit_together_are_the_modules_error():
     finding = found(report, "cache")
     assert finding.verdict == "fail"
     assert "raised RuntimeError: Sizes of tensors must match" in finding.evidence
+
+
+def test_a_function_that_refuses_one_mask_keeps_the_rest_of_its_report():
+    def refuses(query, key, value, attn_mask=None):
+        if attn_mask is not None and torch.equal(attn_mask, attn_mask[:1].expand_as(attn_mask)):
+            raise RuntimeError("one row for all queries")
+        return torch.nn.functional.scaled_dot_product_attention(query, key, value)
+
+    report = found(check_attention(refuses))
+    assert report["scale"].verdict == "pass"
+    assert report["mask used"].verdict == "not applicable"
+    assert report["mask used"].evidence.endswith("RuntimeError: one row for all queries")
