@@ -1,6 +1,7 @@
 """Every notebook prints what its `#>` lines say; the copy for the file system works."""
 
 import re
+from urllib.parse import urlsplit
 
 import pytest
 from nbclient import NotebookClient
@@ -32,9 +33,20 @@ def test_every_notebook_prints_what_it_says(site: Site):
             assert printed.splitlines() == built.output_lines(cell.source), f"{url}: {cell.source}"
 
 
+def links_to_folders(site: Site) -> list[str]:
+    links = {url: site.tree(url).iterfind(".//a[@href]") for url in site.pages}
+    targets = [(url, urlsplit(link.get("href"))) for url in links for link in links[url]]
+    return [
+        f"{url}: {target.path}"
+        for url, target in targets
+        if not target.scheme and target.path.endswith(("/", "."))
+    ]
+
+
 def test_the_offline_copy_opens_from_the_file_system(browser, tmp_path):
     copy = build_site(tmp_path, OFFLINE="true")
     assert not broken_links(copy)
+    assert not links_to_folders(copy), "a file system lists a folder, and opens no page of it"
     with browser.new_context(viewport={"width": 1280, "height": 800}) as context:
         tab, complaints = context.new_page(), []
         tab.on("requestfailed", lambda r: r.failure != LEFT and complaints.append(r.url))
