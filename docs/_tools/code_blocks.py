@@ -18,6 +18,7 @@ from markdown.preprocessors import Preprocessor
 from pygments.token import STANDARD_TYPES, Name, Operator, Punctuation, Whitespace
 from pymdownx.superfences import SuperFencesBlockPreprocessor
 
+from docs._kit.text import texts
 from docs._tools.page import DOCS, page_name, place_of
 from docs._tools.symbols import link
 
@@ -36,11 +37,6 @@ BLOCK = re.compile(
     r'(?s)<div class="language-python highlight">.*?<code>(?:<[^>]*>)*(?:# skip: ([^<]*))?.*?</div>'
 )
 VERIFIED = DOCS / "reference" / "how-this-site-is-checked" / "verified.txt"
-MARKS = (
-    ("✓ runs with torch {} · <code>python -m pytest {}</code>", " and ", "not run: "),
-    ("✓ 已在 torch {} 下运行通过 · <code>python -m pytest {}</code>", " 和 ", "未运行："),
-)
-FOLD_LABELS = ("Show or hide the rest of the docstring", "展开或收起文档字符串")
 
 # plain words, most of a block, are no elements of their own: half as many for a browser to lay out
 STANDARD_TYPES.update(dict.fromkeys((Name, Operator, Punctuation, Whitespace), ""))
@@ -89,25 +85,26 @@ class _Looks(Postprocessor):
         text = re.sub("(?s)(?<!<div>)<table>.*?</table>", r"<div>\g<0></div>", text)
         page = page_name(self.md)
         text = link(page, text)
-        if page.endswith(".md"):
-            place_of(page)  # one that is misplaced stops the build
-        label = FOLD_LABELS[page.endswith(".zh.md")]
+        # a page that is misplaced stops the build; docstrings are in English
+        language = place_of(page).language if page.endswith(".md") else "en"
+        words = texts(__file__, "block", language)
+        label = words["fold"]
         button = f'<button class="fold" type="button" aria-expanded="false" aria-label="{label}">'
         text = DOCSTRING.sub(rf'\1{button}</button><span class="docstring">\2</span>\3', text)
-        return self.marked(text, page)
+        return self.marked(text, page, words)
 
     @staticmethod
-    def marked(text: str, page: str) -> str:
+    def marked(text: str, page: str, words: dict[str, str]) -> str:
         """Say under each block that it ran; those who listen to the page hear it once."""
         tested = f"docs/{page}"
         if page.startswith("reference/api/"):  # a part of it tells of the folder of that name
             tested = f"attn_docs/{re.split('[/.]', page)[2].replace('-', '_')}"
-        ran, joint, skipped = MARKS[page.endswith(".zh.md")]
-        ran = ran.format(joint.join(VERIFIED.read_text(encoding="utf-8").split()), tested)
+        versions = words["and"].join(VERIFIED.read_text(encoding="utf-8").split())
+        ran = words["ran"].format(versions=versions, tests=tested)
         told = chain([""], repeat(' aria-hidden="true"'))
 
         def below(block: re.Match[str]) -> str:
-            mark = f">{skipped}{block[1]}" if block[1] else f"{next(told)}>{ran}"
+            mark = f">{words['skipped']}{block[1]}" if block[1] else f"{next(told)}>{ran}"
             return f'{block[0]}<p class="ran" data-search-exclude{mark}</p>'
 
         # a docstring comes by twice, alone and as a part of its page

@@ -10,7 +10,7 @@ import re
 from markdown import Extension, Markdown
 from markdown.preprocessors import Preprocessor
 
-from docs._tools.page import DOCS, Place, page_name
+from docs._tools.page import DOCS, Place, folder_of, page_name
 
 NAME = re.compile(r"\{\{ (([a-z0-9_]+)\.([a-z0-9_]+)) \}\}")
 
@@ -23,8 +23,7 @@ def stored() -> dict[str, str]:
     """Return every number that a page may name, by its whole name."""
     found = {}
     for file in sorted(DOCS.glob("**/made/numbers.json")):
-        folder = file.parents[1].relative_to(DOCS).as_posix().strip(".")
-        page = Place(folder, "en").name.replace("-", "_")
+        page = Place(folder_of(file), "en").name.replace("-", "_")
         named = json.loads(file.read_text(encoding="utf-8"))
         found |= {f"{page}.{name}": str(number) for name, number in named.items()}
     return found

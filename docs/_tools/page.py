@@ -60,6 +60,12 @@ def place_of(source: str) -> Place:
     return Place(found["folder"] or "", "zh" if chinese else "en")
 
 
+def folder_of(made: Path) -> str:
+    """Return the folder of the page that a file in `made/` belongs to."""
+    folder = made.parents[1].relative_to(DOCS).as_posix()
+    return "" if folder == "." else folder
+
+
 def sources() -> list[str]:
     """Return every page's path below docs/, translations and the API's entries too, sorted."""
     files = (path.relative_to(DOCS) for path in DOCS.rglob("*.md"))
@@ -89,7 +95,8 @@ def title_of(folder: str, language: str) -> str:
 
 def page_module(folder: str, name: str) -> ModuleType:
     """Import a module of a page's folder, whose name may hold hyphens."""
-    return importlib.import_module(".".join(["docs", *folder.split("/"), name]).replace("..", "."))
+    parts = ["docs", *folder.split("/"), name] if folder else ["docs", name]
+    return importlib.import_module(".".join(parts))
 
 
 def modules() -> Iterator[tuple[str, ModuleType]]:
@@ -104,9 +111,8 @@ def page_name(md: Markdown) -> str:
     """Return the path below docs/ of the page that is converted, under MkDocs and Zensical."""
     if "relpath" in md.treeprocessors:  # MkDocs
         return str(md.treeprocessors["relpath"].file.src_uri)
-    if (
-        "rendering_context" in md.preprocessors
-    ):  # Zensical, whose pages docs/_tools/zensical.py places
+    # Zensical, whose pages docs/_tools/zensical.py places
+    if "rendering_context" in md.preprocessors:
         path = str(md.preprocessors["rendering_context"].page.path)
         chinese = path.removeprefix("zh/").removesuffix(".md") + ".zh.md"
         return chinese if path.startswith("zh/") else path

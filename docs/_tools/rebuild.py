@@ -27,6 +27,7 @@ from mkdocs.structure.nav import Navigation
 from mkdocs.utils import CountHandler, clean_directory
 from mkdocs_autorefs import AutorefsPlugin
 
+from docs._kit.text import load as words
 from docs._tools import symbols
 from docs._tools.blocks import ROOT
 from docs._tools.page import DOCS
@@ -215,6 +216,7 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     if not code:
         return
     symbols.pages.cache_clear()
+    words.cache_clear()
     own = [file for file in files if Path(file.abs_src_path or "").is_relative_to(DOCS)]
     names = [(file.src_uri, file.inclusion) for file in own if file.inclusion.is_included()]
     data = [file.content_bytes for file in own if Path(file.src_uri).suffix in DATA]

@@ -11,6 +11,7 @@ from functools import cache
 from html import escape, unescape
 from typing import Any
 
+from docs._kit.text import texts
 from docs._tools.formulas import CONVERTER
 from docs._tools.page import DOCS, folders, place_of
 
@@ -19,7 +20,6 @@ SECTION = re.compile(r'<h2 id="the-formula".*?(?=<h2 |$)', re.S)
 FORMULAS = re.compile(r'(?:<div class="formula".*?</div>\s*)+', re.S)
 BLOCK = re.compile(r'(<span class="filename">([^<]+)<.*?<code>)(.*?)(?=</code>)', re.S)
 UNDER = '<div class="symbols" data-search-exclude><p>{}{}</p><p aria-live="polite"></p></div>\n'
-LEADS = {"en": "In the code:", "zh": "在代码中："}
 
 
 class SymbolError(ValueError):
@@ -76,7 +76,7 @@ def link(page: str, html: str) -> str:
 
         html = re.sub("|".join(f"({pattern})" for pattern in patterns), mark, formulas[0])
         links = "".join(_link(key, lines, symbols[key], language) for key in symbols if key in here)
-        return html + UNDER.format(LEADS[language], links)
+        return html + UNDER.format(texts(__file__, "symbols", language)["lead"], links)
 
     def mark_lines(block: re.Match[str]) -> str:
         code = block[3].split("\n")

@@ -78,7 +78,7 @@ def test_no_group_of_words_is_left_over(file: Path) -> None:
 def test_chinese_stands_beside_the_page_and_not_in_code() -> None:
     """A translator edits Markdown and text.toml, never Python."""
     han = re.compile(r"[\u4e00-\u9fff]")
-    code = [p for p in DOCS.rglob("*.py") if "_tools" not in p.parts]
+    code = {*DOCS.rglob("*.py")} - {DOCS / "_tools/chapter.py"}  # which finds a line of mkdocs.yml
     assert [str(p.relative_to(DOCS)) for p in code if han.search(p.read_text("utf-8"))] == []
 
 

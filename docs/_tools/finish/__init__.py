@@ -11,6 +11,7 @@ from posixpath import join
 
 from selectolax.lexbor import LexborHTMLParser
 
+from docs._kit.text import texts
 from docs._tools.editions import editions
 from docs._tools.finish.figures import figures_of
 from docs._tools.finish.llms import llms_full, llms_list
@@ -50,12 +51,13 @@ def finish(folder: Path, address: str = "", *, policies: bool = True) -> None:
     files, listed = {package: code}, set()
     for edition in editions():
         drawings = figures_of(edition.language, edition.root)
-        site = Site(edition, address, package, drawings)
+        words = texts(__file__, "taken", edition.language)
+        site = Site(edition, address, package, drawings, words)
         pages = {source: _page(folder, site, source) for source in edition.sources}
         made = {source: _finished(folder, pages[source], policies) for source in pages}
         lists = {"llms.txt": llms_list(site, made), "llms-full.txt": llms_full(site, made)}
-        texts = drawings.drawn | {edition.root + name: text for name, text in lists.items()}
-        files |= {name: text.encode() for name, text in texts.items()}
+        written = drawings.drawn | {edition.root + name: text for name, text in lists.items()}
+        files |= {name: text.encode() for name, text in written.items()}
         listed |= {page.file for page in pages.values()}
     for path in folder.rglob("*.html"):
         file = path.relative_to(folder).as_posix()

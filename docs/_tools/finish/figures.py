@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from docs._tools.page import DOCS
+from docs._tools.page import DOCS, folder_of
 
 STYLES = DOCS / "assets/stylesheets/attn-docs.css"
 NAME = re.compile(r'aria-labelledby="([^\s"]+)')
@@ -25,8 +25,8 @@ def figures_of(language: str, root: str) -> Figures:
     for file in sorted(DOCS.glob("**/made/*.svg")):
         name, *translated = file.name.removesuffix(".svg").split(".")
         if translated == ([language] if root else []):
-            folder = file.parents[1].relative_to(DOCS).as_posix().strip(".").replace("-", "_")
-            place = f"{root}assets/figures/{folder or 'index'}/{name}.svg"
+            folder = folder_of(file).replace("-", "_") or "index"
+            place = f"{root}assets/figures/{folder}/{name}.svg"
             svg = file.read_text(encoding="utf-8")
             named[NAME.findall(svg)[0]] = place
             drawn[place] = coloured(svg, light)

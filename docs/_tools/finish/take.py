@@ -1,9 +1,7 @@
 """What a page offers to be taken along, and the page with the links that lead to it."""
 
 import base64
-import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 from posixpath import basename, dirname, relpath
 from urllib.parse import urldefrag, urljoin
 
@@ -15,7 +13,6 @@ from docs._tools.finish.notebook import notebook, scripts
 from docs._tools.finish.twin import Address, Block, Twin, twin
 from docs._tools.page import Place
 
-WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 HEADING, BLOCK = "</h1>", '<div class="language-python'
 STARTS = {"", "reference/api"}  # pages that lead to others, and offer nothing themselves
 
@@ -28,11 +25,7 @@ class Site:
     address: str  # where the site is published, "" if nobody knows
     package: str  # the wheel's file name
     figures: Figures
-
-    @property
-    def words(self) -> dict[str, str]:
-        """Return what is said in the site's language."""
-        return dict(WORDS[self.edition.language])
+    words: dict[str, str]  # what is said in its language
 
     def address_of(self, file: str, folder: str) -> str:
         """Return a file's whole address or, where nobody knows it, the way from a folder."""

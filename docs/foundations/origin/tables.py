@@ -79,8 +79,8 @@ def over_length_table(measured: Measurement, language: str) -> str:
         for words in sorted({value["words"] for value in measured.values})
     )
     setting = {name: measured.values[0][name] for name in ("batch", "size")}
-    caption = text["caption"].format(**setting, circumstances=measured.circumstances(language))
-    return f"{table(text['header'], rows)}\n\n{caption}\n{{ .measured }}"
+    caption = measured.caption(text["caption"].format(**setting), language)
+    return f"{table(text['header'], rows)}\n\n{caption}"
 
 
 def _milliseconds(milliseconds: float) -> str:

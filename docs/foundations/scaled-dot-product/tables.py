@@ -59,8 +59,8 @@ def additive_table(measured: Measurement, language: str) -> str:
         for way in ("additive", "dot", "pytorch")
     )
     setting = {name: measured.values[0][name] for name in ("batch", "length", "size")}
-    caption = text["caption"].format(**setting, circumstances=measured.circumstances(language))
-    return f"{table(text['header'], rows)}\n\n{caption}\n{{ .measured }}"
+    caption = measured.caption(text["caption"].format(**setting), language)
+    return f"{table(text['header'], rows)}\n\n{caption}"
 
 
 POWERS = 11  # d = 1, 2, 4, …, 1024

@@ -75,9 +75,8 @@ def forms(language: str) -> str:
         n=n,
         m=m,
         text_n=text_n,
-        measured=measured.circumstances(language),
     )
-    return f"{table(text['header'], rows)}\n\n{caption}\n{{ .measured }}"
+    return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
 
 
 TABLES = {"cost": cost, "forms": forms}

@@ -167,10 +167,8 @@ def decode(language: str) -> str:
         )
         for context in benchmark.CONTEXTS
     )
-    caption = text["caption"].format(
-        **sizes, first=benchmark.CONTEXTS[0], measured=measured.circumstances(language)
-    )
-    return f"{table(header, rows)}\n\n{caption}\n{{ .measured }}"
+    caption = text["caption"].format(**sizes, first=benchmark.CONTEXTS[0])
+    return f"{table(header, rows)}\n\n{measured.caption(caption, language)}"
 
 
 TABLES = {"cost": cost, "forms": forms, "decode": decode}

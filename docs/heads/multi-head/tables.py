@@ -93,9 +93,8 @@ def against(language: str) -> str:
         rounds=ROUNDS,
         mean=math.exp(sum(map(math.log, training)) / len(training)),
         most=max(training),
-        measured=measured.circumstances(language),
     )
-    return f"{table(text['header'], rows)}\n\n{caption}\n{{ .measured }}"
+    return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
 
 
 TABLES = {"counted": counted, "cost": cost, "against": against}
