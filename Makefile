@@ -4,6 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 VERIFIED := docs/reference/how-this-site-is-checked/verified.txt
 export NO_MKDOCS_2_WARNING := 1
+# each of many processes would compile what the first one has compiled
+unexport PYTHONDONTWRITEBYTECODE
 # whole files to each of two processes
 TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 

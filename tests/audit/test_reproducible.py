@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from docs._tools import generate
 from tests.conftest import ROOT, Site, build_site
 from tests.site.test_html import broken_links
 from tests.site.test_takeaway import links, notebooks
@@ -29,6 +30,10 @@ def test_same_bytes(site: Site, builds):
     one, other = contents(site), contents(builds[0])
     assert one.keys() == other.keys()
     assert not [path for path, content in one.items() if other[path] != content]
+
+
+def test_figures_are_the_same_each_time():
+    assert generate.generated("FIGURES") == generate.generated("FIGURES")
 
 
 def test_sitemap_names_the_translations(builds):

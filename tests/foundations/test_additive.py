@@ -12,15 +12,11 @@ from torch import Tensor
 
 from attn_docs import AdditiveAttention
 from docs._tools.page import page_module
-from tests.foundations.test_exhibits import EXHIBITS
+from tests.kit import load_exhibit, normal
 
 tables = page_module("foundations/additive", "tables")
 
 B, N, M, Q, K, H, E = 2, 3, 5, 4, 6, 7, 8
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def inputs() -> list[Tensor]:
@@ -196,15 +192,8 @@ MENDED = {
 
 
 def run(name: str, *arguments: Tensor, mended: bool) -> Tensor:
-    source = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
-    marked = [line for line in source.splitlines() if "# wrong: " in line]
-    assert len(marked) == 1
-    assert source.startswith('"""Bug: ')
-    wrong, right = MENDED[name]
-    assert wrong in marked[0]
-    scope: dict = {}
-    exec(source.replace(wrong, right, 1) if mended else source, scope)  # noqa: S102 - our own
-    return scope["attention"](*arguments)
+    exhibit = load_exhibit(f"foundations/{name}", MENDED[name], mended=mended)
+    return exhibit.attention(*arguments)
 
 
 @pytest.mark.parametrize("name", MENDED)

@@ -7,17 +7,11 @@ import torch
 
 from attn_docs import AdditiveAttention
 from docs._tools.page import page_module
+from tests.kit import parse
 
 figures = page_module("foundations/additive", "figures")
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
-
-
-def parse(svg: str) -> ET.Element:
-    root = ET.fromstring(svg)  # noqa: S314 - our own
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-    return root
 
 
 def middle(text: ET.Element) -> float:

@@ -14,14 +14,11 @@ from torch import Tensor
 from attn_docs import BilinearAttention, DotProductAttention
 from docs._tools.page import page_module
 from tests.foundations.test_exhibits import EXHIBITS
+from tests.kit import normal
 
 tables = page_module("foundations/bilinear", "tables")
 
 B, N, M, Q, K, E = 2, 3, 5, 4, 6, 7
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def inputs() -> list[Tensor]:

@@ -7,18 +7,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from docs._tools.page import page_module
+from tests.kit import parse
 
 figures = page_module("foundations/bilinear", "figures")
 
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
-
-
-def parse(svg: str) -> ET.Element:
-    root = ET.fromstring(svg)  # noqa: S314 - our own
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-    return root
 
 
 @languages

@@ -1,7 +1,5 @@
 """Exhibits are wrong, in exactly the one line that says so: with it mended, they are right."""
 
-import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -9,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from docs._tools.blocks import ROOT
+from tests.kit import load_exhibit
 
 EXHIBITS = ROOT / "attn_docs" / "exhibits" / "foundations"
 MENDED = {
@@ -24,31 +23,13 @@ MENDED = {
 ATTENTION = sorted(set(MENDED) - {"value_from_key", "mistyped_value"})
 
 
-def source(name: str) -> str:
-    return (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
-
-
-def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    """Import an exhibit, or its copy with the wrong line mended."""
-    wrong, right = MENDED[name] if mended else ("", "")
-    assert wrong in source(name)
-    path = tmp_path / f"{name}.py"
-    path.write_text(source(name).replace(wrong, right, 1) if mended else source(name))
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.parametrize("name", sorted(MENDED))
-def test_the_line_marked_wrong_is_the_one_mended(name: str) -> None:
-    (marked,) = (line for line in source(name).splitlines() if "# wrong: " in line)
-    assert MENDED[name][0] in marked
+def load(name: str, *, mended: bool) -> ModuleType:
+    return load_exhibit(f"foundations/{name}", MENDED[name], mended=mended)
 
 
 @pytest.mark.parametrize("name", ATTENTION)
 def test_the_shape_is_right_the_numbers_are_not_and_mending_the_line_mends_them(
-    name: str, tmp_path: Path
+    name: str,
 ) -> None:
     torch.manual_seed(0)
     n, m = (7, 7) if name == "swapped_roles" else (5, 7)
@@ -58,26 +39,26 @@ def test_the_shape_is_right_the_numbers_are_not_and_mending_the_line_mends_them(
         query, key, value = (80 * query.abs()).half(), (80 * key.abs()).half(), value.half()
         tolerance = 1e-3
     expected = F.scaled_dot_product_attention(query, key, value)
-    wrong = load(name, tmp_path, mended=False).attention(query, key, value)
+    wrong = load(name, mended=False).attention(query, key, value)
     assert wrong.shape == expected.shape
     assert not torch.allclose(wrong, expected, atol=0.1)
     value = value.float() if name == "scores_in_half" else value
-    right = load(name, tmp_path, mended=True).attention(query, key, value)
+    right = load(name, mended=True).attention(query, key, value)
     torch.testing.assert_close(right.to(expected.dtype), expected, atol=tolerance, rtol=0.0)
 
 
-def test_value_from_key(tmp_path: Path) -> None:
+def test_value_from_key() -> None:
     torch.manual_seed(0)
     x, q_proj, k_proj, v_proj = (torch.randn(*s).double() for s in ((5, 4), (4, 3), (4, 3), (4, 3)))
     expected = F.scaled_dot_product_attention(x @ q_proj, x @ k_proj, x @ v_proj)
-    wrong = load("value_from_key", tmp_path, mended=False).attention(x, q_proj, k_proj, v_proj)
-    right = load("value_from_key", tmp_path, mended=True).attention(x, q_proj, k_proj, v_proj)
+    wrong = load("value_from_key", mended=False).attention(x, q_proj, k_proj, v_proj)
+    right = load("value_from_key", mended=True).attention(x, q_proj, k_proj, v_proj)
     assert wrong.shape == expected.shape
     assert not torch.allclose(wrong, expected)
     torch.testing.assert_close(right, expected, atol=1e-12, rtol=0.0)
 
 
-def test_mistyped_value(tmp_path: Path) -> None:
+def test_mistyped_value() -> None:
     expected = (torch.tensor([0.1, 0.8, 0.1]) @ torch.tensor([0.5, 0.3, 0.8])).item()
-    assert load("mistyped_value", tmp_path, mended=False).weighted_mean() == pytest.approx(0.34)
-    assert load("mistyped_value", tmp_path, mended=True).weighted_mean() == pytest.approx(expected)
+    assert load("mistyped_value", mended=False).weighted_mean() == pytest.approx(0.34)
+    assert load("mistyped_value", mended=True).weighted_mean() == pytest.approx(expected)

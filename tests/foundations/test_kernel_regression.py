@@ -14,6 +14,7 @@ from torch import Tensor
 from attn_docs import GaussianAttention, KernelRegression, nadaraya_watson
 from attn_docs.exhibits.foundations import fitted_on_itself, inverse_width, kernel_over_queries
 from docs._tools.blocks import ROOT
+from tests.kit import normal
 
 proof = settings(derandomize=True, deadline=None, max_examples=60)
 EXHIBITS = {
@@ -24,10 +25,6 @@ EXHIBITS = {
         "regression(x, x, y, attn_mask=~torch.eye(len(x), dtype=torch.bool))",
     ),
 }
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def inputs(n: int = 5, m: int = 7) -> list[Tensor]:

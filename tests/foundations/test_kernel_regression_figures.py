@@ -10,18 +10,12 @@ import torch
 from attn_docs import nadaraya_watson
 from docs._kit.draw import SHADE
 from docs._tools.page import page_module
+from tests.kit import parse
 
 figures = page_module("foundations/kernel-regression", "figures")
 tables = page_module("foundations/kernel-regression", "tables")
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
-
-
-def parse(svg: str) -> ET.Element:
-    root = ET.fromstring(svg)  # noqa: S314 - our own
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-    return root
 
 
 def points(root: ET.Element, part: str) -> list[tuple[float, float]]:

@@ -1,10 +1,8 @@
 """Causal and padding masks: which keys they let a query see, and that nothing else leaks."""
 
-import importlib.util
 import math
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,14 +21,11 @@ from attn_docs import (
     to_boolean,
 )
 from docs._tools.blocks import ROOT
+from tests.kit import load_exhibit, normal
 
 proof = settings(derandomize=True, deadline=None, max_examples=200)
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 LENGTH = st.integers(0, 7)
-
-
-def normal(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 # --- causal ----------------------------------------------------------------------------------
@@ -408,33 +403,17 @@ MENDED = {
 every_exhibit = pytest.mark.parametrize("name", sorted(MENDED))
 
 
-def attention_of(name: str, tmp_path: Path, *, mended: bool) -> Callable[..., torch.Tensor]:
-    """Import an exhibit's function, or that of its copy with the wrong line mended."""
-    source = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
-    lines = source.splitlines(keepends=True)
-    (marked,) = (index for index, line in enumerate(lines) if "# wrong: " in line)
-    wrong, right = MENDED[name]
-    code, _, comment = lines[marked].partition("  # wrong: ")
-    assert wrong in code
-    assert comment
-    assert source.startswith('"""Bug: ')
-    if mended:
-        lines[marked] = code.replace(wrong, right) + "\n"
-    path = tmp_path / f"{name}.py"
-    path.write_text("".join(lines), encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.attention
+def attention_of(name: str, *, mended: bool) -> Callable[..., torch.Tensor]:
+    return load_exhibit(f"foundations/{name}", MENDED[name], mended=mended).attention
 
 
 @every_exhibit
-def test_exhibits_are_wrong_and_mending_one_line_mends_them(name: str, tmp_path: Path) -> None:
+def test_exhibits_are_wrong_and_mending_one_line_mends_them(name: str) -> None:
     query, key, value = normal(3, 4, 8), normal(3, 4, 8, seed=1), normal(3, 4, 8, seed=2)
     # an empty text where that is the bug; no full text, which the inverted mask would empty
     is_word = padding_mask([3, 2, 0 if name == "finite_fill" else 1], max_len=4)
     wanted = F.scaled_dot_product_attention(query, key, value, is_word[:, None, :])
-    wrong = attention_of(name, tmp_path, mended=False)(query, key, value, is_word)
+    wrong = attention_of(name, mended=False)(query, key, value, is_word)
     assert wrong.isfinite().all()
     if name == "four_axis_mask":
         assert wrong.shape == (3, *wanted.shape)
@@ -443,15 +422,13 @@ def test_exhibits_are_wrong_and_mending_one_line_mends_them(name: str, tmp_path:
     else:
         assert wrong.shape == wanted.shape
         assert (wrong - wanted).abs().max() > 0.05
-    right = attention_of(name, tmp_path, mended=True)(query, key, value, is_word)
+    right = attention_of(name, mended=True)(query, key, value, is_word)
     torch.testing.assert_close(right, wanted, rtol=0, atol=1e-12)
 
 
-def test_a_finite_fill_makes_an_empty_row_the_mean(tmp_path: Path) -> None:
+def test_a_finite_fill_makes_an_empty_row_the_mean() -> None:
     query, key, value = normal(2, 4, 8), normal(2, 4, 8, seed=1), normal(2, 4, 8, seed=2)
-    found = attention_of("finite_fill", tmp_path, mended=False)(
-        query, key, value, padding_mask([4, 0])
-    )
+    found = attention_of("finite_fill", mended=False)(query, key, value, padding_mask([4, 0]))
     torch.testing.assert_close(found[1], value[1].mean(0).expand(4, 8), rtol=0, atol=1e-12)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from attn_docs import attention_by_hand
 from docs._tools.page import page_module
+from tests.kit import parse
 
 figures = page_module("foundations/query-key-value", "figures")
 
@@ -21,13 +22,6 @@ PRINTED = [
 SECOND_ROW = [0.1, 0.8, 0.1]
 VALUES = [[1, 0, 0.5], [0, 1, 0.3], [0.5, 0.5, 0.8]]
 languages = pytest.mark.parametrize("language", ["en", "zh"])
-
-
-def parse(svg: str) -> ET.Element:
-    root = ET.fromstring(svg)  # noqa: S314 - our own
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-    return root
 
 
 def rects(root: ET.Element) -> list[SimpleNamespace]:

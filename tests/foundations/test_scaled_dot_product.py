@@ -22,6 +22,7 @@ from attn_docs import (
 )
 from docs._kit.measured import load, measurement
 from docs._tools.page import page_module
+from tests.kit import normal
 
 tables = page_module("foundations/scaled-dot-product", "tables")
 
@@ -163,10 +164,6 @@ def error(found: Tensor, wanted: Tensor) -> float:
         return 0.0
     largest = max(wanted.abs().max().item(), 1.0)
     return (found.double() - wanted.double()).abs().max().item() / largest
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def inputs(*leading: int, n: int = 5, m: int = 7, d: int = 4, e: int = 6) -> list[Tensor]:

@@ -12,6 +12,7 @@ import torch
 from attn_docs import attention_weights, scaled_dot_product_attention
 from docs._kit.draw import stage_line
 from docs._tools.page import page_module
+from tests.kit import parse
 
 query_key_value = page_module("foundations/query-key-value", "figures")
 figures = page_module("foundations/scaled-dot-product", "figures")
@@ -31,13 +32,6 @@ LINE = {
     "zh": ["投影", "拆分多头", "位置", "打分", "掩码", "归一化", "加权求和", "合并多头", "投影"],
 }
 languages = pytest.mark.parametrize("language", ["en", "zh"])
-
-
-def parse(svg: str) -> ET.Element:
-    root = ET.fromstring(svg)  # noqa: S314 - our own
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-    return root
 
 
 def points(path: str) -> list[tuple[float, float]]:

@@ -4,6 +4,7 @@ import inspect
 import math
 from collections.abc import Callable
 from itertools import pairwise
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,8 +17,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from attn_docs import DotProductAttention, GaussianAttention, ScoreAttention
 from docs._tools.page import page_module
-from tests.foundations.test_exhibits import load
 from tests.foundations.test_scaled_dot_product import DEVICES, error, normal, proof
+from tests.kit import load_exhibit
 
 tables = page_module("foundations/scoring-functions", "tables")
 
@@ -594,14 +595,18 @@ MENDED = {
 }
 
 
+def load(name: str, *, mended: bool) -> ModuleType:
+    return load_exhibit(f"foundations/{name}", MENDED[name], mended=mended)
+
+
 @pytest.mark.parametrize("name", MENDED)
 def test_an_exhibit_is_wrong_in_one_line(
-    name: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    name: str,
 ) -> None:
-    monkeypatch.setattr("tests.foundations.test_exhibits.MENDED", MENDED)
     build = "Gaussian" if name == "forgotten_sign" else "DotProduct"
     wrong, right = (
-        getattr(load(name, tmp_path, mended=mended), build)() for mended in (False, True)
+        getattr(load_exhibit(f"foundations/{name}", MENDED[name], mended=mended), build)()
+        for mended in (False, True)
     )
     right_one = GaussianAttention() if build == "Gaussian" else DotProductAttention()
     square = inputs(n=7)
@@ -618,18 +623,11 @@ def test_an_exhibit_is_wrong_in_one_line(
         assert wrong(*inputs()).shape == (2, 5, 6)
 
 
-@pytest.mark.parametrize("name", MENDED)
-def test_an_exhibit_marks_the_line_that_is_mended(name: str, tmp_path: Any) -> None:
-    lines = inspect.getsource(load(name, tmp_path, mended=False)).splitlines()
-    assert lines[0].startswith('"""Bug: ')
-    marked = [line for line in lines if "# wrong: " in line]
-    assert len(marked) == 1
-    assert MENDED[name][0] in marked[0]
-
-
-def test_the_farthest_key_wins_when_the_sign_is_forgotten(tmp_path: Any) -> None:
+def test_the_farthest_key_wins_when_the_sign_is_forgotten() -> None:
     query, key, value = inputs()
-    wrong = load("forgotten_sign", tmp_path, mended=False).Gaussian()
+    wrong = load_exhibit(
+        "foundations/forgotten_sign", MENDED["forgotten_sign"], mended=False
+    ).Gaussian()
     order = torch.cdist(query, key)[0, 0].argsort()
     weights = wrong(query, key, value, need_weights=True)[1][0, 0, order]
     assert all(near < far for near, far in pairwise(weights.tolist()))

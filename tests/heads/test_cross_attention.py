@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,17 +12,13 @@ from torch import Tensor
 
 from attn_docs import CrossAttention, MultiHeadAttention, SelfAttention, padding_mask
 from docs._tools.page import page_module
-from tests.exhibits import load_exhibit
+from tests.kit import load_exhibit, normal
 
 tables = page_module("heads/cross-attention", "tables")
 
 proof = settings(derandomize=True, deadline=None, max_examples=25)
 BATCH, N, M, INPUT, CONTEXT, SIZE = 2, 3, 5, 6, 8, 4
 LENGTHS = [5, 2]
-
-
-def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
 def layer(
@@ -297,30 +292,28 @@ MENDED = {
 every_exhibit = pytest.mark.parametrize("name", sorted(MENDED))
 
 
-def attention_of(name: str, tmp_path: Path, *, mended: bool) -> Callable[..., Tensor]:
+def attention_of(name: str, *, mended: bool) -> Callable[..., Tensor]:
     """Import an exhibit's function, or that of its copy with the wrong line mended."""
-    module = load_exhibit(f"heads/{name}", MENDED[name], tmp_path, mended=mended)
+    module = load_exhibit(f"heads/{name}", MENDED[name], mended=mended)
     return module.attention
 
 
 @every_exhibit
-def test_exhibits_are_wrong_and_mending_one_line_mends_them(name: str, tmp_path: Path) -> None:
+def test_exhibits_are_wrong_and_mending_one_line_mends_them(name: str) -> None:
     attend = layer(8, 8, 8)
     x, context = normal(2, 4, 8), normal(2, 4, 8, seed=1)
     masks = padding_mask([4, 2]), padding_mask([3, 4])
     wanted = attend(x, context, masks[1][:, None])
-    wrong = attention_of(name, tmp_path, mended=False)(attend, x, context, *masks)
+    wrong = attention_of(name, mended=False)(attend, x, context, *masks)
     assert wrong.shape == wanted.shape
     assert wrong.isfinite().all()
     assert (wrong - wanted).abs().max() > 0.05
-    right = attention_of(name, tmp_path, mended=True)(attend, x, context, *masks)
+    right = attention_of(name, mended=True)(attend, x, context, *masks)
     torch.testing.assert_close(right, wanted, rtol=0, atol=1e-12)
 
 
-def test_with_equal_lengths_the_targets_mask_is_right_and_with_n_not_m_it_fails(
-    tmp_path: Path,
-) -> None:
-    attend, attention = layer(8, 8, 8), attention_of("targets_mask", tmp_path, mended=False)
+def test_with_equal_lengths_the_targets_mask_is_right_and_with_n_not_m_it_fails() -> None:
+    attend, attention = layer(8, 8, 8), attention_of("targets_mask", mended=False)
     x, context, mask = normal(2, 4, 8), normal(2, 4, 8, seed=1), padding_mask([4, 2])
     torch.testing.assert_close(
         attention(attend, x, context, mask, mask), attend(x, context, mask[:, None])
@@ -329,17 +322,15 @@ def test_with_equal_lengths_the_targets_mask_is_right_and_with_n_not_m_it_fails(
         attention(attend, x, normal(2, 5, 8), mask, padding_mask([5, 2]))
 
 
-def test_causal_memory_lets_the_first_target_word_see_the_first_source_word_alone(
-    tmp_path: Path,
-) -> None:
+def test_causal_memory_lets_the_first_target_word_see_the_first_source_word_alone() -> None:
     attend = layer(8, 8, 8)
     x, context, mask = normal(2, 4, 8), normal(2, 4, 8, seed=1), padding_mask([4, 4])
-    found = attention_of("causal_on_memory", tmp_path, mended=False)(attend, x, context, mask, mask)
+    found = attention_of("causal_on_memory", mended=False)(attend, x, context, mask, mask)
     torch.testing.assert_close(found[:, 0], attend.v_proj(context)[:, 0])
 
 
-def test_values_from_the_target_fail_when_the_lengths_differ(tmp_path: Path) -> None:
-    attention = attention_of("values_from_target", tmp_path, mended=False)
+def test_values_from_the_target_fail_when_the_lengths_differ() -> None:
+    attention = attention_of("values_from_target", mended=False)
     with pytest.raises(RuntimeError):
         attention(
             layer(8, 8, 8),
@@ -348,7 +339,7 @@ def test_values_from_the_target_fail_when_the_lengths_differ(tmp_path: Path) -> 
             padding_mask([4, 2]),
             padding_mask([5, 2]),
         )
-    swapped = attention_of("queries_from_context", tmp_path, mended=False)
+    swapped = attention_of("queries_from_context", mended=False)
     masks = padding_mask([4, 2]), padding_mask([4, 4])
     assert swapped(layer(8, 8, 8), normal(2, 4, 8), normal(2, 4, 8), *masks).shape == (2, 4, 8)
 

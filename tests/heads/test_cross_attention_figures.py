@@ -7,6 +7,7 @@ import torch
 
 from attn_docs import attention_weights
 from docs._tools.page import page_module
+from tests import kit
 
 figures = page_module("heads/cross-attention", "figures")
 
@@ -15,10 +16,7 @@ QUERY = torch.tensor([[0.0, 4, 0, 0], [0, 0, 4, 0]])
 
 
 def parse(name: str, language: str) -> ET.Element:
-    root = ET.fromstring(figures.FIGURES[name](language))  # noqa: S314 - our own
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-    return root
+    return kit.parse(figures.FIGURES[name](language))
 
 
 def printed(group: ET.Element, root: ET.Element) -> dict[tuple[int, int], str]:

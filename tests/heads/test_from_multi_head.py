@@ -3,7 +3,6 @@
 import copy
 import re
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -27,22 +26,13 @@ from attn_docs import (
 )
 from docs._tools.blocks import ROOT
 from docs._tools.page import page_module
-from tests.exhibits import load_exhibit
+from tests.kit import error, load_exhibit, normal
 
 conversion = page_module("heads/from-multi-head", "conversion")
 tables = page_module("heads/from-multi-head", "tables")
 
 proof = settings(derandomize=True, deadline=None, max_examples=60)
 POOLED = ("k_proj", "v_proj")
-
-
-def error(found: Tensor, wanted: Tensor) -> float:
-    assert found.shape == wanted.shape
-    return (found - wanted).abs().max().item()
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def multi_head(heads: int = 6, seed: int = 0, **options: object) -> MultiHeadAttention:
@@ -456,24 +446,22 @@ MENDED = {
 }
 
 
-def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    return load_exhibit(f"heads/{name}", MENDED[name], tmp_path, mended=mended)
+def load(name: str, *, mended: bool) -> ModuleType:
+    return load_exhibit(f"heads/{name}", MENDED[name], mended=mended)
 
 
 @pytest.mark.parametrize("name", [name for name in MENDED if name.startswith("pooled")])
-def test_a_wrong_pool_has_the_right_shape(name: str, tmp_path: Path) -> None:
+def test_a_wrong_pool_has_the_right_shape(name: str) -> None:
     weight = normal(24, 10)
     wanted = pooled_by_loop(weight, 6, 3, 4, "mean")
-    assert error(load(name, tmp_path, mended=False).pool(weight, 3, 4), wanted) > 0.1
-    assert error(load(name, tmp_path, mended=True).pool(weight, 3, 4), wanted) <= 1e-12
+    assert error(load(name, mended=False).pool(weight, 3, 4), wanted) > 0.1
+    assert error(load(name, mended=True).pool(weight, 3, 4), wanted) <= 1e-12
 
 
 @pytest.mark.parametrize("name", ["pooled_strided", "pooled_rows"])
-def test_a_wrong_order_is_not_seen_where_there_is_nothing_to_order(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_wrong_order_is_not_seen_where_there_is_nothing_to_order(name: str) -> None:
     weight = normal(24, 10)
-    pool = load(name, tmp_path, mended=False).pool
+    pool = load(name, mended=False).pool
     assert error(pool(weight, 6, 4), weight) <= 1e-12  # as many groups as heads
     strided = pool(weight, 1, 4)
     assert (error(strided, pooled_by_loop(weight, 6, 1, 4, "mean")) <= 1e-12) == (
@@ -482,13 +470,13 @@ def test_a_wrong_order_is_not_seen_where_there_is_nothing_to_order(
 
 
 @pytest.mark.parametrize("name", ["values_left_new", "queries_pooled"])
-def test_a_wrong_conversion_has_the_right_shape(name: str, tmp_path: Path) -> None:
+def test_a_wrong_conversion_has_the_right_shape(name: str) -> None:
     multi, x = multi_head(bias=False), normal(2, 5, 24)
     wanted = to_grouped_query(multi, 3)(x)
-    found = load(name, tmp_path, mended=False).convert(multi, 3)(x)
+    found = load(name, mended=False).convert(multi, 3)(x)
     assert found.shape == wanted.shape
     assert error(found, wanted) > 1e-2
-    assert error(load(name, tmp_path, mended=True).convert(multi, 3)(x), wanted) <= 1e-12
+    assert error(load(name, mended=True).convert(multi, 3)(x), wanted) <= 1e-12
 
 
 # --- the trained model -----------------------------------------------------------------------

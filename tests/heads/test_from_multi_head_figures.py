@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from docs._tools.page import page_module
-from tests.axes import read_off
+from tests.kit import read_off
 
 figures = page_module("heads/from-multi-head", "figures")
 conversion = page_module("heads/from-multi-head", "conversion")

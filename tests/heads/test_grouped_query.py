@@ -5,7 +5,6 @@ import math
 import pickle
 import random
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -29,7 +28,7 @@ from attn_docs import (
 )
 from docs._kit.measure import paired_ratio
 from docs._tools.page import page_module
-from tests.exhibits import load_exhibit
+from tests.kit import error, load_exhibit, normal
 
 benchmark = page_module("heads/grouped-query", "benchmark")
 tables = page_module("heads/grouped-query", "tables")
@@ -40,18 +39,8 @@ forms = pytest.mark.parametrize("attend", FORMS)
 proof = settings(derandomize=True, deadline=None, max_examples=100)
 
 
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(shape, generator=generator, dtype=torch.float64)
-
-
 def inputs(h: int = 6, g: int = 3, *, b: int = 2, n: int = 5, m: int = 7) -> tuple[Tensor, ...]:
     return normal(b, h, n, 4, seed=1), normal(b, g, m, 4, seed=2), normal(b, g, m, 8, seed=3)
-
-
-def error(found: Tensor, wanted: Tensor) -> float:
-    assert found.shape == wanted.shape
-    return (found - wanted).abs().max().item() if found.numel() else 0.0
 
 
 def with_gradients(function: Callable[..., Tensor], tensors: tuple[Tensor, ...]) -> list[Tensor]:
@@ -623,8 +612,8 @@ MENDED = {
 }
 
 
-def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    return load_exhibit(f"heads/{name}", MENDED[name], tmp_path, mended=mended)
+def load(name: str, *, mended: bool) -> ModuleType:
+    return load_exhibit(f"heads/{name}", MENDED[name], mended=mended)
 
 
 def exhibit_call(name: str) -> tuple[tuple, Tensor]:
@@ -642,26 +631,24 @@ def exhibit_call(name: str) -> tuple[tuple, Tensor]:
 
 
 @pytest.mark.parametrize("name", sorted(set(MENDED) - {"checked_before_set", "shape_of_no_mask"}))
-def test_the_shape_is_right_the_numbers_are_not_and_mending_the_line_mends_them(
-    name: str, tmp_path: Path
-) -> None:
+def test_the_shape_is_right_the_numbers_are_not_and_mending_the_line_mends_them(name: str) -> None:
     arguments, wanted = exhibit_call(name)
-    wrong = load(name, tmp_path, mended=False).attention(*arguments)
+    wrong = load(name, mended=False).attention(*arguments)
     assert wrong.shape == wanted.shape
     assert error(wrong, wanted) > 0.1
-    right = load(name, tmp_path, mended=True).attention(*arguments)
+    right = load(name, mended=True).attention(*arguments)
     assert error(right, wanted) <= 1e-12
 
 
 @pytest.mark.parametrize(("name", "group"), [("tiled_key_heads", 1), ("tiled_key_heads", 6)])
-def test_tiling_is_right_at_both_ends(name: str, group: int, tmp_path: Path) -> None:
+def test_tiling_is_right_at_both_ends(name: str, group: int) -> None:
     tensors = inputs(6, 6 // group)
-    found = load(name, tmp_path, mended=False).attention(*tensors)
+    found = load(name, mended=False).attention(*tensors)
     assert error(found, loop_over_heads(*tensors)) <= 1e-12
 
 
-def test_a_mask_with_four_axes_fits_five_only_where_batch_equals_groups(tmp_path: Path) -> None:
-    attend = load("mask_meets_groups", tmp_path, mended=False).attention
+def test_a_mask_with_four_axes_fits_five_only_where_batch_equals_groups() -> None:
+    attend = load("mask_meets_groups", mended=False).attention
     for batch in (3, 4):
         mask = torch.ones(batch, 1, 5, 7, dtype=torch.bool)
         with pytest.raises(RuntimeError, match="size"):
@@ -673,10 +660,9 @@ def test_a_mask_with_four_axes_fits_five_only_where_batch_equals_groups(tmp_path
     assert error(found, grouped_query_attention_broadcast(*inputs(g=2), by_group)) <= 1e-12
 
 
-def test_checked_before_set(tmp_path: Path) -> None:
+def test_checked_before_set() -> None:
     wrong, right = (
-        load("checked_before_set", tmp_path, mended=mended).GroupedQueryAttention
-        for mended in (False, True)
+        load("checked_before_set", mended=mended).GroupedQueryAttention for mended in (False, True)
     )
     with pytest.raises(AttributeError, match="num_heads"):
         wrong(24, 6, 3)
@@ -687,10 +673,8 @@ def test_checked_before_set(tmp_path: Path) -> None:
         right(24, 6, 4)
 
 
-def test_shape_of_no_mask(tmp_path: Path) -> None:
-    wrong, right = (
-        load("shape_of_no_mask", tmp_path, mended=mended).attention for mended in (False, True)
-    )
+def test_shape_of_no_mask() -> None:
+    wrong, right = (load("shape_of_no_mask", mended=mended).attention for mended in (False, True))
     mask = causal_mask(5, 7)
     assert error(wrong(*inputs(), mask), grouped_query_attention_repeat(*inputs(), mask)) <= 1e-12
     with pytest.raises(AttributeError, match="NoneType"):
@@ -720,7 +704,7 @@ def counted(kv_heads: int) -> tuple[int, int]:
 
 
 def test_a_ratio_is_the_first_calls_time_over_the_seconds() -> None:
-    assert paired_ratio(lambda: sum(range(20_000)), lambda: None, 3) > 5
+    assert paired_ratio(lambda: sum(range(20_000)), lambda: sum(range(1_000)), 3) > 5
 
 
 # --- the formulas of the page -----------------------------------------------------------------

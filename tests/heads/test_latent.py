@@ -3,7 +3,6 @@
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -27,7 +26,7 @@ from attn_docs import (
 from attn_docs.testing import Adapter, check_module
 from docs._tools.blocks import ROOT
 from docs._tools.page import page_module
-from tests.exhibits import load_exhibit
+from tests.kit import error, load_exhibit, normal
 
 benchmark = page_module("heads/latent", "benchmark")
 tables = page_module("heads/latent", "tables")
@@ -43,11 +42,6 @@ SIZES = {
 proof = settings(derandomize=True, deadline=None, max_examples=30)
 forms = pytest.mark.parametrize("absorb", [False, True], ids=["naive", "absorbed"])
 ranks = pytest.mark.parametrize("q_rank", [None, Q_RANK], ids=["q_proj", "q_rank"])
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
 def build(dtype: torch.dtype = torch.float64, **options: object) -> MultiHeadLatentAttention:
@@ -67,11 +61,6 @@ def build(dtype: torch.dtype = torch.float64, **options: object) -> MultiHeadLat
 def cache_of(batch: int = 2, capacity: int = 7, **options: object) -> LatentCache:
     options = {"dtype": torch.float64} | options
     return LatentCache(batch, KV_RANK, ROPE_DIM, capacity, **options)
-
-
-def error(found: Tensor, wanted: Tensor) -> float:
-    assert found.shape == wanted.shape
-    return (found - wanted).abs().max().item() if found.numel() else 0.0
 
 
 # --- independent implementations -------------------------------------------------------------
@@ -1015,8 +1004,8 @@ MENDED = {
 SIZE_ONLY = ("latent_unpacked_cache", "latent_rotary_key_per_head")
 
 
-def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    return load_exhibit(f"heads/{name}", MENDED[name], tmp_path, mended=mended)
+def load(name: str, *, mended: bool) -> ModuleType:
+    return load_exhibit(f"heads/{name}", MENDED[name], mended=mended)
 
 
 def test_every_exhibit_of_latent_attention_is_here() -> None:
@@ -1024,22 +1013,20 @@ def test_every_exhibit_of_latent_attention_is_here() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(MENDED) - set(SIZE_ONLY)))
-def test_the_shape_is_right_the_numbers_are_not_and_mending_the_line_mends_them(
-    name: str, tmp_path: Path
-) -> None:
+def test_the_shape_is_right_the_numbers_are_not_and_mending_the_line_mends_them(name: str) -> None:
     module, x = build(), normal(2, 5, EMBED)
     wanted = module(x, is_causal=True)
-    wrong = load(name, tmp_path, mended=False).attention(module, x)
+    wrong = load(name, mended=False).attention(module, x)
     assert wrong.shape == wanted.shape
     assert error(wrong, wanted) > 0.05
-    assert error(load(name, tmp_path, mended=True).attention(module, x), wanted) <= 1e-12
+    assert error(load(name, mended=True).attention(module, x), wanted) <= 1e-12
 
 
-def test_an_unpacked_cache_has_right_numbers_and_saves_nothing(tmp_path: Path) -> None:
+def test_an_unpacked_cache_has_right_numbers_and_saves_nothing() -> None:
     module, x = build(), normal(2, 5, EMBED)
     kept = {}
     for mended in (False, True):
-        exhibit = load("latent_unpacked_cache", tmp_path, mended=mended)
+        exhibit = load("latent_unpacked_cache", mended=mended)
         output, kept[mended] = exhibit.attention(module, x)
         assert error(output, module(x, is_causal=True)) <= 1e-12
     cache = cache_of(capacity=5)
@@ -1048,36 +1035,36 @@ def test_an_unpacked_cache_has_right_numbers_and_saves_nothing(tmp_path: Path) -
     assert kept[False] == 2 * 5 * HEADS * (HEAD_DIM + ROPE_DIM + VALUE_DIM) * 8
 
 
-def test_a_rotary_key_for_each_head_is_right_and_larger(tmp_path: Path) -> None:
+def test_a_rotary_key_for_each_head_is_right_and_larger() -> None:
     module, x = build(), normal(2, 5, EMBED)
     kept = {}
     for mended in (False, True):
-        exhibit = load("latent_rotary_key_per_head", tmp_path, mended=mended)
+        exhibit = load("latent_rotary_key_per_head", mended=mended)
         output, kept[mended] = exhibit.Attention(module)(x)
         assert error(output, module(x, is_causal=True)) <= 1e-12
     assert kept[True] == 2 * 5 * (KV_RANK + ROPE_DIM) * 8
     assert kept[False] == 2 * 5 * (KV_RANK + HEADS * ROPE_DIM) * 8
 
 
-def test_a_norm_twice_is_not_seen_while_the_gain_is_one(tmp_path: Path) -> None:
+def test_a_norm_twice_is_not_seen_while_the_gain_is_one() -> None:
     module, x = build(), normal(2, 5, EMBED) * 10
     with torch.no_grad():
         module.kv_a_norm.weight.fill_(1.0)
-    found = load("latent_normed_twice", tmp_path, mended=False).attention(module, x)
+    found = load("latent_normed_twice", mended=False).attention(module, x)
     assert error(found, module(x, is_causal=True)) < 1e-3
 
 
-def test_without_turning_the_order_of_earlier_words_is_lost(tmp_path: Path) -> None:
+def test_without_turning_the_order_of_earlier_words_is_lost() -> None:
     module, x = build(), normal(2, 5, EMBED)
     other = x[:, [2, 0, 3, 1, 4]]
-    wrong = load("latent_no_rotary", tmp_path, mended=False)
+    wrong = load("latent_no_rotary", mended=False)
     assert error(wrong.attention(module, x)[:, 4], wrong.attention(module, other)[:, 4]) <= 1e-12
     assert error(module(x, is_causal=True)[:, 4], module(other, is_causal=True)[:, 4]) > 0.05
 
 
-def test_a_turned_latent_gives_values_that_depend_on_the_position(tmp_path: Path) -> None:
+def test_a_turned_latent_gives_values_that_depend_on_the_position() -> None:
     module, x = build(), normal(2, 5, EMBED)
-    wrong = load("latent_turned_latent", tmp_path, mended=False)
+    wrong = load("latent_turned_latent", mended=False)
     # where every word is the same, the output is that word's value, whatever the weights
     same = x[:, :1].expand(-1, 5, -1)
     assert error(module(same, is_causal=True)[:, 4], module(same, is_causal=True)[:, 0]) <= 1e-12

@@ -9,7 +9,7 @@ import torch
 from attn_docs import KVCache, LatentCache, MultiHeadLatentAttention
 from docs._kit.measured import load
 from docs._tools.page import page_module
-from tests.axes import read_off
+from tests.kit import read_off
 
 benchmark = page_module("heads/latent", "benchmark")
 figures = page_module("heads/latent", "figures")

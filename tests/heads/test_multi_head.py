@@ -5,7 +5,6 @@ import itertools
 import math
 import pickle
 import re
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -32,7 +31,7 @@ from attn_docs import (
     split_heads,
 )
 from docs._tools.page import page_module
-from tests.exhibits import load_exhibit
+from tests.kit import load_exhibit
 
 tables = page_module("heads/multi-head", "tables")
 
@@ -899,14 +898,12 @@ MENDED = {
 SAME_CALL = sorted(set(MENDED) - {"mask_as_heads", "value_through_key"})
 
 
-def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    return load_exhibit(f"heads/{name}", MENDED[name], tmp_path, mended=mended)
+def load(name: str, *, mended: bool) -> ModuleType:
+    return load_exhibit(f"heads/{name}", MENDED[name], mended=mended)
 
 
 @pytest.mark.parametrize("name", SAME_CALL)
-def test_exhibit_has_the_right_shape_wrong_numbers_and_is_mended_by_its_line(
-    name: str, tmp_path: Path
-) -> None:
+def test_exhibit_has_the_right_shape_wrong_numbers_and_is_mended_by_its_line(name: str) -> None:
     torch.manual_seed(0)
     x = torch.randn(2, 5, 12).double()
     key, value = torch.randn(2, 5, 12).double(), torch.randn(2, 5, 12).double()
@@ -916,7 +913,7 @@ def test_exhibit_has_the_right_shape_wrong_numbers_and_is_mended_by_its_line(
         theirs.out_proj.weight.copy_(torch.eye(12))
         expected = theirs(x, key, value)[0]
     for mended in (False, True):
-        attention = load(name, tmp_path, mended=mended).attention
+        attention = load(name, mended=mended).attention
         query = x.clone()
         outputs = [attention(query, key, value, 3) for _ in range(2)]  # the second call tells
         assert all(output.shape == expected.shape for output in outputs)
@@ -924,14 +921,14 @@ def test_exhibit_has_the_right_shape_wrong_numbers_and_is_mended_by_its_line(
         assert right == [mended or name == "overwritten_argument", mended]
 
 
-def test_exhibit_mask_as_heads(tmp_path: Path) -> None:
+def test_exhibit_mask_as_heads() -> None:
     torch.manual_seed(0)
     query, key, value = (torch.randn(3, size, 12).double() for size in (5, 7, 7))
     mask = padding_mask([7, 2, 4])[:, None].expand(3, 5, 7)
     split = [split_heads(x, 3) for x in (query, key, value)]
     expected = merge_heads(F.scaled_dot_product_attention(*split, attn_mask=mask[:, None]))
-    wrong = load("mask_as_heads", tmp_path, mended=False).attention
-    right = load("mask_as_heads", tmp_path, mended=True).attention
+    wrong = load("mask_as_heads", mended=False).attention
+    right = load("mask_as_heads", mended=True).attention
     assert wrong(query, key, value, 3, mask).shape == expected.shape
     assert not torch.allclose(wrong(query, key, value, 3, mask), expected)
     assert torch.allclose(right(query, key, value, 3, mask), expected, atol=1e-12)
@@ -939,10 +936,10 @@ def test_exhibit_mask_as_heads(tmp_path: Path) -> None:
         wrong(query, key, value, 4, mask)
 
 
-def test_exhibit_value_through_key(tmp_path: Path) -> None:
+def test_exhibit_value_through_key() -> None:
     layer, x, _ = layer_and_inputs(kv_dim=12)
-    wrong = load("value_through_key", tmp_path, mended=False).attention(layer, x)
-    right = load("value_through_key", tmp_path, mended=True).attention(layer, x)
+    wrong = load("value_through_key", mended=False).attention(layer, x)
+    right = load("value_through_key", mended=True).attention(layer, x)
     assert wrong.shape == right.shape
     assert not torch.allclose(wrong, layer(x))
     assert torch.allclose(right, layer(x), atol=1e-12)

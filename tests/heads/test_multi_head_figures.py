@@ -11,6 +11,7 @@ from attn_docs import merge_heads, split_heads
 from docs._kit.measure import kernel_of
 from docs._kit.measured import load
 from docs._tools.page import page_module
+from tests.kit import parse
 
 benchmark = page_module("heads/multi-head", "benchmark")
 figures = page_module("heads/multi-head", "figures")
@@ -18,13 +19,6 @@ tables = page_module("heads/multi-head", "tables")
 
 MEASURED = load(str(benchmark.__file__))["against"]
 languages = pytest.mark.parametrize("language", ["en", "zh"])
-
-
-def parse(svg: str) -> ET.Element:
-    root = ET.fromstring(svg)  # noqa: S314 - our own
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-    return root
 
 
 def part(root: ET.Element, name: str) -> ET.Element:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -25,7 +24,7 @@ from attn_docs import (
     split_heads,
 )
 from docs._tools.page import page_module
-from tests.exhibits import load_exhibit
+from tests.kit import load_exhibit, normal
 
 tables = page_module("heads/multi-query", "tables")
 
@@ -42,10 +41,6 @@ CASES = {
     },
 }
 every_case = pytest.mark.parametrize("case", sorted(CASES))
-
-
-def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
 def layer(**options: object) -> MultiQueryAttention:
@@ -391,25 +386,25 @@ MENDED = {
 }
 
 
-def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    return load_exhibit(f"heads/{name}", MENDED[name], tmp_path, mended=mended)
+def load(name: str, *, mended: bool) -> ModuleType:
+    return load_exhibit(f"heads/{name}", MENDED[name], mended=mended)
 
 
 @pytest.mark.parametrize("name", ["heads_folded_causal", "key_without_head_axis"])
-def test_exhibits_are_wrong_and_mending_one_line_mends_them(name: str, tmp_path: Path) -> None:
+def test_exhibits_are_wrong_and_mending_one_line_mends_them(name: str) -> None:
     query, key, value = normal(3, 3, 5, 4), normal(3, 5, 4, seed=1), normal(3, 5, 4, seed=2)
     wanted = F.scaled_dot_product_attention(
         query, key[:, None], value[:, None], is_causal=True, enable_gqa=True
     )
-    wrong = load(name, tmp_path, mended=False).attention(query, key, value)
+    wrong = load(name, mended=False).attention(query, key, value)
     assert wrong.shape == wanted.shape
     assert (wrong - wanted).abs().max() > 0.1
-    right = load(name, tmp_path, mended=True).attention(query, key, value)
+    right = load(name, mended=True).attention(query, key, value)
     torch.testing.assert_close(right, wanted, rtol=0, atol=1e-12)
 
 
-def test_key_without_head_axis_is_right_for_one_text_and_refused_by_ours(tmp_path: Path) -> None:
-    attention = load("key_without_head_axis", tmp_path, mended=False).attention
+def test_key_without_head_axis_is_right_for_one_text_and_refused_by_ours() -> None:
+    attention = load("key_without_head_axis", mended=False).attention
     query, key = normal(1, 3, 5, 4), normal(1, 5, 4, seed=1)
     wanted = scaled_dot_product_attention(query, key[:, None], key[:, None], is_causal=True)
     torch.testing.assert_close(attention(query, key, key), wanted, rtol=0, atol=1e-12)
@@ -419,12 +414,10 @@ def test_key_without_head_axis_is_right_for_one_text_and_refused_by_ours(tmp_pat
         scaled_dot_product_attention(query, key, key)
 
 
-def test_expanded_before_caching_gives_the_same_numbers_and_keeps_h_times_as_much(
-    tmp_path: Path,
-) -> None:
+def test_expanded_before_caching_gives_the_same_numbers_and_keeps_h_times_as_much() -> None:
     results = []
     for mended in (False, True):
-        step, cache = load("expanded_before_caching", tmp_path, mended=mended).step, None
+        step, cache = load("expanded_before_caching", mended=mended).step, None
         for t in range(3):
             query, key = normal(2, 8, 1, 4, seed=t), normal(2, 1, 1, 4, seed=t + 9)
             output, cache = step(query, key, -key, cache)
@@ -435,10 +428,10 @@ def test_expanded_before_caching_gives_the_same_numbers_and_keeps_h_times_as_muc
     assert enough == 2 * 2 * 3 * 4 * 8
 
 
-def test_averaged_heads_are_the_mean_and_cost_what_all_heads_cost(tmp_path: Path) -> None:
+def test_averaged_heads_are_the_mean_and_cost_what_all_heads_cost() -> None:
     torch.manual_seed(1)
-    wrong = load("averaged_heads", tmp_path, mended=False).MultiQueryAttention(EMBED, HEADS)
-    right = load("averaged_heads", tmp_path, mended=True).MultiQueryAttention(EMBED, HEADS)
+    wrong = load("averaged_heads", mended=False).MultiQueryAttention(EMBED, HEADS)
+    right = load("averaged_heads", mended=True).MultiQueryAttention(EMBED, HEADS)
     ours = MultiQueryAttention(EMBED, HEADS)
     ours.load_state_dict(right.state_dict())
     x = normal(BATCH, N, EMBED, dtype=torch.float32)

@@ -7,6 +7,7 @@ import torch
 
 from attn_docs import attention_weights
 from docs._tools.page import page_module
+from tests import kit
 
 figures = page_module("heads/multi-query", "figures")
 
@@ -14,10 +15,7 @@ languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 def parse(name: str, language: str) -> ET.Element:
-    root = ET.fromstring(figures.FIGURES[name](language))  # noqa: S314 - our own
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-    return root
+    return kit.parse(figures.FIGURES[name](language))
 
 
 def test_counts_are_those_of_the_modules():

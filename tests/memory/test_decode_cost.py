@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -28,7 +27,7 @@ from attn_docs import (
 )
 from docs._kit.measured import load
 from docs._tools.page import page_module
-from tests.exhibits import load_exhibit
+from tests.kit import load_exhibit
 
 bench = page_module("memory/decode-cost", "benchmark")
 STORED = load(bench.__file__)
@@ -267,8 +266,8 @@ MENDED = {
 }
 
 
-def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    return load_exhibit(f"memory/{name}", MENDED[name], tmp_path, mended=mended)
+def load(name: str, *, mended: bool) -> ModuleType:
+    return load_exhibit(f"memory/{name}", MENDED[name], mended=mended)
 
 
 class Made(TorchDispatchMode):
@@ -287,26 +286,26 @@ class Made(TorchDispatchMode):
         return result
 
 
-def test_decode_repeats_keys_has_the_numbers_and_moves_more(tmp_path: Path) -> None:
+def test_decode_repeats_keys_has_the_numbers_and_moves_more() -> None:
     torch.manual_seed(0)
     query = torch.randn(2, 6, 1, 11, dtype=torch.float64)
     key, value = torch.randn(2, 2, 3, 7, 11, dtype=torch.float64).unbind()
     wanted = grouped_query_attention_repeat(query, key, value)
     for mended in (False, True):
         with Made() as made:
-            found = load("decode_repeats_keys", tmp_path, mended=mended).step(query, key, value)
+            found = load("decode_repeats_keys", mended=mended).step(query, key, value)
         assert (found - wanted).abs().max() <= 1e-12
         assert (2 * 6 * 7 * 11 in made.sizes) != mended  # the repeated keys
 
 
-def test_decode_recomputes_has_the_numbers_and_computes_more(tmp_path: Path) -> None:
+def test_decode_recomputes_has_the_numbers_and_computes_more() -> None:
     torch.manual_seed(0)
     module, words = MultiHeadAttention(24, 6).double(), torch.randn(2, 5, 24).double()
     wanted = module(words, is_causal=True)
     flops = []
     for mended in (False, True):
         cache = KVCache(2, 6, 4, 5, dtype=torch.float64)
-        decode = load("decode_recomputes", tmp_path, mended=mended).decode
+        decode = load("decode_recomputes", mended=mended).decode
         with torch.no_grad(), FlopCounterMode(display=False) as counter:
             found = decode(module, words, cache)
         assert (found - wanted).abs().max() <= 1e-12
@@ -315,19 +314,16 @@ def test_decode_recomputes_has_the_numbers_and_computes_more(tmp_path: Path) -> 
     assert flops[0] - flops[1] >= (1 + 2 + 3 + 4) * projections.flops
 
 
-def test_decode_one_flop_is_half(tmp_path: Path) -> None:
+def test_decode_one_flop_is_half() -> None:
     right = decode_cost(9, num_heads=6, num_kv_heads=2, head_dim=5).intensity
-    wrong, mended = (
-        load("decode_one_flop", tmp_path, mended=m).intensity(6, 2, 2) for m in (False, True)
-    )
+    wrong, mended = (load("decode_one_flop", mended=m).intensity(6, 2, 2) for m in (False, True))
     assert (wrong, mended) == (right / 2, right)
 
 
-def test_decode_shared_cache_grows_with_the_batch(tmp_path: Path) -> None:
+def test_decode_shared_cache_grows_with_the_batch() -> None:
     right = decode_cost(9, num_heads=6, num_kv_heads=2, head_dim=5, batch=7).intensity
     wrong, mended = (
-        load("decode_shared_cache", tmp_path, mended=m).intensity(7, 9, 6, 2, 5, 2)
-        for m in (False, True)
+        load("decode_shared_cache", mended=m).intensity(7, 9, 6, 2, 5, 2) for m in (False, True)
     )
     assert (wrong, mended) == (7 * right, right)
 

@@ -5,7 +5,6 @@ import math
 import random
 import re
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -32,7 +31,7 @@ from attn_docs import (
 )
 from attn_docs.testing import Adapter, check_module
 from docs._tools.page import page_module
-from tests.exhibits import load_exhibit
+from tests.kit import error, load_exhibit, normal
 
 benchmark = page_module("memory/kv-cache", "benchmark")
 tables = page_module("memory/kv-cache", "tables")
@@ -41,17 +40,6 @@ B, H, D, E = 2, 6, 4, 10  # texts, query heads, head size, embed_dim
 KINDS = {"multi-head": 6, "grouped": 3, "multi-query": 1}
 kinds = pytest.mark.parametrize("kind", KINDS)
 proof = settings(derandomize=True, deadline=None, max_examples=40)
-
-
-def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)
-
-
-def error(found: Tensor, wanted: Tensor) -> float:
-    assert found.shape == wanted.shape
-    assert found.dtype == wanted.dtype
-    return (found - wanted).abs().max().item() if found.numel() else 0.0
 
 
 def make(
@@ -921,8 +909,8 @@ STEPPED = ["causal_with_cache", "cache_overwritten", "window_off_by_one", "posit
 TURNED = STEPPED[3:]
 
 
-def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    return load_exhibit(f"memory/{name}", MENDED[name], tmp_path, mended=mended)
+def load(name: str, *, mended: bool) -> ModuleType:
+    return load_exhibit(f"memory/{name}", MENDED[name], mended=mended)
 
 
 def stepped(exhibit: ModuleType, module: MultiHeadAttention, x: Tensor, sizes: tuple) -> Tensor:
@@ -939,13 +927,13 @@ def stepped(exhibit: ModuleType, module: MultiHeadAttention, x: Tensor, sizes: t
 
 @pytest.mark.parametrize("name", STEPPED)
 def test_a_step_is_right_in_shape_and_wrong_in_numbers_and_mending_its_line_mends_it(
-    name: str, tmp_path: Path
+    name: str,
 ) -> None:
     rotary = name in TURNED
     module, x = make("grouped", rotary=rotary), normal(B, 7, E)
     window = 3 if name == "window_off_by_one" else None
     wanted = anew(module, x, rotary=rotary, window=window)
-    wrong, right = (load(name, tmp_path, mended=mended) for mended in (False, True))
+    wrong, right = (load(name, mended=mended) for mended in (False, True))
     for sizes in ((4, 1, 1, 1), (1,) * 7):
         found = stepped(wrong, module, x, sizes)
         assert error(found, wanted) > 1e-2
@@ -955,8 +943,8 @@ def test_a_step_is_right_in_shape_and_wrong_in_numbers_and_mending_its_line_mend
     assert (prefill > 1e-2) == (name in ("window_off_by_one", "keys_at_the_end"))
 
 
-def test_one_query_with_is_causal_sees_key_0_alone(tmp_path: Path) -> None:
-    step = load("causal_with_cache", tmp_path, mended=False).step
+def test_one_query_with_is_causal_sees_key_0_alone() -> None:
+    step = load("causal_with_cache", mended=False).step
     query, key, value = (normal(B, heads, 1, D, seed=heads) for heads in (6, 3, 3))
     old = normal(2, B, 3, 4, D, seed=1).unbind()
     heads, cache = step(query, key, value, old)
@@ -964,18 +952,16 @@ def test_one_query_with_is_causal_sees_key_0_alone(tmp_path: Path) -> None:
     assert cache[0].size(2) == 5
 
 
-def test_keys_that_all_stand_at_the_end_differ_from_the_whole_in_the_prefill_too(
-    tmp_path: Path,
-) -> None:
+def test_keys_that_all_stand_at_the_end_differ_from_the_whole_in_the_prefill_too() -> None:
     """The page's claim: cached and not cached agree at the last word, and both are wrong."""
-    exhibit = load("keys_at_the_end", tmp_path, mended=False)
+    exhibit = load("keys_at_the_end", mended=False)
     module, x = make("grouped", rotary=True), normal(B, 7, E)
     whole, last = (stepped(exhibit, module, x, sizes)[:, -1] for sizes in ((7,), (6, 1)))
     assert error(whole, last) <= 1e-12
     assert error(whole, anew(module, x, rotary=True)[:, -1]) > 1e-2
 
 
-def test_ring_in_order(tmp_path: Path) -> None:
+def test_ring_in_order() -> None:
     query, key, value = (normal(B, heads, 7, D, seed=heads) for heads in (6, 3, 2))
     value = normal(B, 3, 7, D, seed=9)
     mask = torch.ones(B, 1, 1, 7, dtype=torch.bool)
@@ -984,7 +970,7 @@ def test_ring_in_order(tmp_path: Path) -> None:
         query, key, value, mask & sliding_window_mask(7, window=4), enable_gqa=True
     )
     for mended in (False, True):
-        step = load("ring_in_order", tmp_path, mended=mended).step
+        step = load("ring_in_order", mended=mended).step
         cache = KVCache(B, 3, D, 7, dtype=torch.float64, window=4)
         for t in range(7):
             new = [x[:, :, t : t + 1] for x in (query, key, value)]
@@ -995,14 +981,14 @@ def test_ring_in_order(tmp_path: Path) -> None:
                 assert (error(found[1], wanted[1, :, t : t + 1]) <= 1e-12) == mended
 
 
-def test_one_cache_for_all_layers(tmp_path: Path) -> None:
+def test_one_cache_for_all_layers() -> None:
     torch.manual_seed(0)
     layers, x = [GroupedQueryAttention(E, H, 3, head_dim=D) for _ in range(3)], normal(B, 5, E)
     x = wanted = x.float()
     for layer in layers:
         wanted = wanted + layer(wanted, is_causal=True)
     for mended in (False, True):
-        found = load("one_cache_for_all_layers", tmp_path, mended=mended).decode(layers, x)
+        found = load("one_cache_for_all_layers", mended=mended).decode(layers, x)
         assert found.shape == wanted.shape
         assert (error(found, wanted) <= 1e-6) == mended
     shared = KVCache(B, 3, D, 5)  # an exact capacity notices
@@ -1011,12 +997,12 @@ def test_one_cache_for_all_layers(tmp_path: Path) -> None:
         list(itertools.starmap(lambda word, layer: layer(word, cache=shared), steps))
 
 
-def test_padding_seen(tmp_path: Path) -> None:
+def test_padding_seen() -> None:
     module, x, first = make("grouped"), normal(B, 7, E), (0, 3)
     mask = padding_mask([7, 4]).flip(1)[:, None, None, :]
     wanted = anew(module, x, first=first)
     for mended in (False, True):
-        decode = load("padding_seen", tmp_path, mended=mended).decode
+        decode = load("padding_seen", mended=mended).decode
         found = decode(module, x, mask, room(module, 7))
         assert error(found[0], wanted[0]) <= 1e-12
         assert (error(found[1, 3:], wanted[1, 3:]) <= 1e-12) == mended
@@ -1026,8 +1012,8 @@ def test_padding_seen(tmp_path: Path) -> None:
     ("name", "cause"),
     [("causal_with_cache", "aligned with the first key"), ("position_zero", "counted from 0")],
 )
-def test_the_checks_name_the_cause(name: str, cause: str, tmp_path: Path) -> None:
-    exhibit, rotary = load(name, tmp_path, mended=False), name in TURNED
+def test_the_checks_name_the_cause(name: str, cause: str) -> None:
+    exhibit, rotary = load(name, mended=False), name in TURNED
 
     def step(module: MultiHeadAttention, x: Tensor, cache: object) -> tuple[Tensor, object]:
         query = split_heads(module.q_proj(x), H)

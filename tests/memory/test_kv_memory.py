@@ -1,6 +1,5 @@
 """KV memory against real caches, published anchors and other ways of counting, and its errors."""
 
-import importlib.util
 import itertools
 import json
 import re
@@ -29,6 +28,7 @@ from attn_docs import (
 )
 from docs._tools.blocks import ROOT
 from docs._tools.page import page_module
+from tests.kit import load_exhibit
 
 tables = page_module("memory/kv-memory", "tables")
 
@@ -530,18 +530,13 @@ LUCKY = {
 }
 
 
-def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
+def load(name: str, *, mended: bool) -> ModuleType:
     """Import an exhibit, or its copy with the wrong line as its comment says it should be."""
     source = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
     (marked,) = (line for line in source.splitlines() if "# wrong: " in line)
-    left, _, right = marked.partition("  # wrong: ")
-    mend = f"{left.partition('=')[0]}= {right}"
-    path = tmp_path / f"{name}.py"
-    path.write_text(source.replace(marked, mend) if mended else source, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    code, _, right = marked.partition("  # wrong: ")
+    wrong = code.partition("= ")[2]
+    return load_exhibit(f"memory/{name}", (wrong, right), mended=mended)
 
 
 def call(module: ModuleType, arguments: tuple[int, ...], **options: int) -> int:
@@ -550,21 +545,21 @@ def call(module: ModuleType, arguments: tuple[int, ...], **options: int) -> int:
 
 
 @pytest.mark.parametrize("name", sorted(WRONG))
-def test_an_exhibit_is_wrong_and_mending_its_line_makes_it_right(name: str, tmp_path: Path) -> None:
+def test_an_exhibit_is_wrong_and_mending_its_line_makes_it_right(name: str) -> None:
     arguments, right = WRONG[name]
-    wrong = call(load(name, tmp_path, mended=False), arguments)
+    wrong = call(load(name, mended=False), arguments)
     assert isinstance(wrong, int)
     assert not 0.9 < wrong / right < 1.1
-    mended = load(name, tmp_path, mended=True)
+    mended = load(name, mended=True)
     assert call(mended, arguments) == right
     assert call(mended, arguments, itemsize=4) == 2 * right
 
 
 @pytest.mark.parametrize("name", sorted(LUCKY))
-def test_an_exhibit_is_right_where_nobody_would_notice(name: str, tmp_path: Path) -> None:
+def test_an_exhibit_is_right_where_nobody_would_notice(name: str) -> None:
     arguments, right = LUCKY[name]
     for mended in (False, True):
-        assert call(load(name, tmp_path, mended=mended), arguments) == right
+        assert call(load(name, mended=mended), arguments) == right
 
 
 @pytest.mark.parametrize(

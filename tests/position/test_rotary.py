@@ -4,7 +4,6 @@ import inspect
 import itertools
 import math
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -30,7 +29,7 @@ from attn_docs import (
 )
 from attn_docs.testing import Adapter, check_module
 from docs._tools.page import page_module
-from tests.exhibits import load_exhibit
+from tests.kit import error, load_exhibit, normal
 
 tables = page_module("position/rotary", "tables")
 
@@ -42,16 +41,6 @@ MODULES = {
     "grouped-query": lambda **options: GroupedQueryAttention(24, 6, 3, **options),
 }
 modules = pytest.mark.parametrize("kind", MODULES)
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(shape, generator=generator, dtype=torch.float64)
-
-
-def error(found: Tensor, wanted: Tensor) -> float:
-    assert found.shape == wanted.shape
-    return (found - wanted).abs().max().item()
 
 
 def made(kind: str, **options: object) -> MultiHeadAttention:
@@ -674,8 +663,8 @@ MENDED = {
 }
 
 
-def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    return load_exhibit(f"position/{name}", MENDED[name], tmp_path, mended=mended)
+def load(name: str, *, mended: bool) -> ModuleType:
+    return load_exhibit(f"position/{name}", MENDED[name], mended=mended)
 
 
 def exhibited(name: str, module: ModuleType) -> tuple[Tensor, Tensor]:
@@ -706,13 +695,11 @@ def exhibited(name: str, module: ModuleType) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize("name", sorted(MENDED))
-def test_the_shape_is_right_the_numbers_are_not_and_mending_the_line_mends_them(
-    name: str, tmp_path: Path
-) -> None:
-    wrong, wanted = exhibited(name, load(name, tmp_path, mended=False))
+def test_the_shape_is_right_the_numbers_are_not_and_mending_the_line_mends_them(name: str) -> None:
+    wrong, wanted = exhibited(name, load(name, mended=False))
     assert wrong.shape == wanted.shape
     assert error(wrong, wanted) > 0.01
-    right, wanted = exhibited(name, load(name, tmp_path, mended=True))
+    right, wanted = exhibited(name, load(name, mended=True))
     # one unit in the last place of bfloat16
     assert error(right, wanted) <= (0.02 if name == "positions_in_half" else 1e-12)
 
@@ -733,22 +720,22 @@ def test_the_sites_checker_passes_a_module_with_rotary() -> None:
     assert {"cache", "causality", "prefix", "padding", "empty rows"} <= passed
 
 
-def test_positions_over_heads_leave_no_positions_at_all(tmp_path: Path) -> None:
-    attend = load("positions_over_heads", tmp_path, mended=False).attention
+def test_positions_over_heads_leave_no_positions_at_all() -> None:
+    attend = load("positions_over_heads", mended=False).attention
     query, key, value = normal(3, 2, 5, 3, 4).unbind()
     plain = F.scaled_dot_product_attention(*(t.transpose(1, 2) for t in (query, key, value)))
     assert error(attend(query, key, value), plain) <= 1e-12
 
 
-def test_turned_apart_depends_on_the_sum(tmp_path: Path) -> None:
-    module = load("turned_apart", tmp_path, mended=False)
+def test_turned_apart_depends_on_the_sum() -> None:
+    module = load("turned_apart", mended=False)
     query, key, value = normal(3, 2, 3, 5, 4).unbind()
     found = [module.attention(query, key, value, torch.arange(5) + shift) for shift in (0, 1)]
     assert error(*found) > 0.01
 
 
-def test_in_bfloat16_positions_collapse(tmp_path: Path) -> None:
-    module = load("positions_in_half", tmp_path, mended=False)
+def test_in_bfloat16_positions_collapse() -> None:
+    module = load("positions_in_half", mended=False)
     x = normal(1, 1, 1, 64).bfloat16().expand(1, 1, 3, 64)
     first, second, third = module.turn(x, torch.tensor([256, 257, 258]))[0, 0]
     assert first.equal(second)
@@ -758,8 +745,8 @@ def test_in_bfloat16_positions_collapse(tmp_path: Path) -> None:
     assert small.bfloat16().long().equal(small)
 
 
-def test_a_forgotten_offset_is_right_for_the_first_word_only(tmp_path: Path) -> None:
-    wrong, wanted = exhibited("offset_forgotten", load("offset_forgotten", tmp_path, mended=False))
+def test_a_forgotten_offset_is_right_for_the_first_word_only() -> None:
+    wrong, wanted = exhibited("offset_forgotten", load("offset_forgotten", mended=False))
     assert error(wrong[:, :1], wanted[:, :1]) <= 1e-12
     assert error(wrong[:, 1:], wanted[:, 1:]) > 0.01
 

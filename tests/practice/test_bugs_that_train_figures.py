@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from docs._tools.page import page_module
+from tests import kit
 
 figures = page_module("practice/bugs-that-train", "figures")
 bugs = page_module("practice/bugs-that-train", "bugs")
@@ -16,10 +17,7 @@ languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 def parse(name: str, language: str) -> ET.Element:
-    root = ET.fromstring(figures.FIGURES[name](language))  # noqa: S314 - our own
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-    return root
+    return kit.parse(figures.FIGURES[name](language))
 
 
 @languages

@@ -1,8 +1,6 @@
 """Self-attention in four steps: against implementations of its own, and its properties."""
 
-import importlib.util
 import math
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -25,6 +23,7 @@ from attn_docs import (
 )
 from docs._tools.blocks import ROOT
 from docs._tools.page import page_module
+from tests.kit import load_exhibit
 
 benchmark = page_module("self-attention/four-steps", "benchmark")
 tables = page_module("self-attention/four-steps", "tables")
@@ -407,38 +406,20 @@ MENDED = {
 }
 
 
-def source(name: str) -> str:
-    return (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
-
-
-def load(name: str, tmp_path: Path, *, mended: bool) -> ModuleType:
-    """Import an exhibit, or its copy with the wrong line mended."""
-    wrong, right = MENDED[name] if mended else ("", "")
-    assert wrong in source(name)
-    path = tmp_path / f"{name}.py"
-    path.write_text(source(name).replace(wrong, right, 1) if mended else source(name))
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.parametrize("name", sorted(MENDED))
-def test_the_line_marked_wrong_is_the_one_mended(name: str) -> None:
-    (marked,) = (line for line in source(name).splitlines() if "# wrong: " in line)
-    assert MENDED[name][0] in marked
+def load(name: str, *, mended: bool) -> ModuleType:
+    return load_exhibit(f"self_attention/{name}", MENDED[name], mended=mended)
 
 
 @pytest.mark.parametrize("name", sorted(set(MENDED) - {"dropout_on_scores"}))
 def test_the_shape_is_right_the_numbers_are_not_and_mending_the_line_mends_them(
-    name: str, tmp_path: Path
+    name: str,
 ) -> None:
     right = make(SelfAttention if name == "value_from_k_proj" else FusedSelfAttention)
     x = 3 * torch.randn(BATCH, LENGTH, IN, dtype=torch.float64)
     expected = right(x)
     options = {"dropout": 0.5} if name == "dropout_in_eval" else {}
     for mended in (False, True):
-        module = load(name, tmp_path, mended=mended).SelfAttention(IN, OUT, **options)
+        module = load(name, mended=mended).SelfAttention(IN, OUT, **options)
         module.double().eval().load_state_dict(right.state_dict())
         output = module(x)
         assert output.shape == expected.shape
@@ -448,14 +429,12 @@ def test_the_shape_is_right_the_numbers_are_not_and_mending_the_line_mends_them(
             assert not torch.allclose(output, expected, atol=0.01)
 
 
-def test_dropout_on_scores(tmp_path: Path) -> None:
+def test_dropout_on_scores() -> None:
     torch.manual_seed(0)
     query, key = (2 * torch.randn(1, LENGTH, OUT).double() for _ in range(2))
     value = torch.eye(LENGTH).double()[None]  # so that the output is the weights
     expected = F.scaled_dot_product_attention(query, key, value)
-    wrong, right = (
-        load("dropout_on_scores", tmp_path, mended=mended).attention for mended in (False, True)
-    )
+    wrong, right = (load("dropout_on_scores", mended=mended).attention for mended in (False, True))
     many = [torch.cat([f(query, key, value, 0.5) for _ in range(3000)]) for f in (wrong, right)]
     assert many[0].shape == many[1].shape == (3000, LENGTH, LENGTH)
     assert (many[0] > 0).all()  # nothing was dropped, and every row still sums to one
@@ -471,9 +450,7 @@ def test_dropout_on_scores(tmp_path: Path) -> None:
 
 
 def test_value_from_k_proj_leaves_a_layer_without_gradient() -> None:
-    spec = importlib.util.spec_from_file_location("exhibit", EXHIBITS / "value_from_k_proj.py")
-    exhibit = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(exhibit)
+    exhibit = load("value_from_k_proj", mended=False)
     module = exhibit.SelfAttention(IN, OUT)
     module(torch.randn(1, LENGTH, IN)).sum().backward()
     left = [name for name, parameter in module.named_parameters() if parameter.grad is None]

@@ -10,6 +10,7 @@ import torch
 from attn_docs import FusedSelfAttention, SelfAttention
 from docs._kit.measured import load
 from docs._tools.page import page_module
+from tests import kit
 
 figures = page_module("self-attention/four-steps", "figures")
 RUNS = ("forward", "both")
@@ -18,10 +19,7 @@ languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 def parse(name: str, language: str) -> ET.Element:
-    root = ET.fromstring(figures.FIGURES[name](language))  # noqa: S314 - our own
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-    return root
+    return kit.parse(figures.FIGURES[name](language))
 
 
 def named(root: ET.Element, attribute: str, name: str) -> ET.Element:

@@ -79,10 +79,11 @@ SHORT = """() => {
         if (!entry.closest(".md-nav--secondary") && !entry.matches(".md-nav__item--active"))
             entry.remove()
 }"""
-# what has the same tags and classes from the root down is drawn alike: leave two
-FEW = """() => {
+# what has the same tags and classes from the root down is drawn alike, on any page in this width
+# and palette: leave two, those of the pages before counted
+FEW = """before => {
     const root = document.querySelector(".md-main") ?? document.body
-    const times = new Map(), kinds = new Map([[root, ""]])
+    const times = new Map(Object.entries(before)), kinds = new Map([[root, ""]])
     for (const element of root.querySelectorAll("*")) {
         if (!kinds.has(element.parentElement)) continue  // it went with an element around it
         const own = `${element.localName} ${element.getAttribute("class") ?? ""}`
@@ -91,6 +92,7 @@ FEW = """() => {
         if (times.get(kind) > 2 && !element.closest("svg, math")) element.remove()
         else kinds.set(element, kind)
     }
+    return Object.fromEntries(times)
 }"""
 
 
@@ -123,21 +125,28 @@ def open_page(visit, url: str, width: int, scheme: str) -> SimpleNamespace:
     return page
 
 
-def look(visit, url: str, width: int, scheme: str) -> SimpleNamespace:
-    """Look at a page on a phone, and with axe in one width and palette."""
+def look(
+    visit, url: str, width: int, scheme: str, before: dict[tuple[int, str], dict[str, int]]
+) -> SimpleNamespace:
+    """Look at a page on a phone, and with axe in one width and palette.
+
+    `before` counts what was looked at, by width and palette.
+    """
     page = open_page(visit, url, PHONE, scheme)
+    page.complaints = [*page.complaints]  # those to come are of scripts that miss their elements
     page.tab.set_viewport_size(ViewportSize(width=width, height=800))
     page.tab.evaluate(THIN)
     if url not in {"", "zh/"}:  # whose list is looked at whole
         page.tab.evaluate(SHORT)
     others = {rule: {"enabled": False} for rule in DRAWN}
     page.violations = violations(page.tab, rules=others)
-    page.tab.evaluate(FEW)
+    before[width, scheme] = page.tab.evaluate(FEW, before.get((width, scheme), {}))
     page.violations += violations(page.tab, runOnly=RULES)
+    page.tab.goto("about:blank")  # scripts that miss their elements complain to no other page
     return page
 
 
-def look_thoroughly(visit, url: str, width: int, scheme: str) -> SimpleNamespace:
+def look_thoroughly(visit, url: str, width: int, scheme: str, _: object = None) -> SimpleNamespace:
     """Look at a page in one width and palette: axe sees all of its text and its list of pages."""
     page = open_page(visit, url, width, scheme)
     page.tab.evaluate(THIN)

@@ -42,7 +42,8 @@ SEEN = {
 @pytest.fixture(scope="module")
 def visits(site: Site, visit) -> dict[str, SimpleNamespace]:
     """Every page in the look that is its turn, with what there is to say of it."""
-    return {url: look(visit, url, *turn(url)) for url in site.pages}
+    before: dict[tuple[int, str], dict[str, int]] = {}
+    return {url: look(visit, url, *turn(url), before) for url in site.pages}
 
 
 def test_every_look_has_its_turn(site: Site):
@@ -115,7 +116,7 @@ def planted(site: Site, tab):
 
 def test_a_right_page_has_no_fault(planted, visit):
     planted("<p>right</p>")
-    page = look(visit, "", DESK, "dark")
+    page = look(visit, "", DESK, "dark", {})
     assert not page.violations + page.complaints
     assert page.shift == 0
     assert page.width == PHONE
@@ -124,7 +125,7 @@ def test_a_right_page_has_no_fault(planted, visit):
 @pytest.mark.parametrize(("looker", "width"), [(look, DESK), (look_thoroughly, PHONE)])
 def test_faults_are_seen(planted, visit, looker, width):
     planted(FAULTS)
-    page = looker(visit, "", width, "dark")
+    page = looker(visit, "", width, "dark", {})
     found = "\n".join(page.violations)
     for rule, what in SEEN.items():
         assert re.search(f"^{rule}: .*{what}", found, re.M), rule
