@@ -183,11 +183,8 @@ def test_errors_name_argument_rule_and_value(message: str) -> None:
 # --- the exhibits are wrong in their one marked line -----------------------------------------
 
 MENDED = {
-    "additive_without_tanh": (
-        "asked[:, None] + offered  #",
-        "torch.tanh(asked[:, None] + offered)  #",
-    ),
-    "additive_without_pairs": ("asked + offered)  #", "asked[:, None] + offered)  #"),
+    "additive_without_tanh": ("asked[:, None] + offered", "torch.tanh(asked[:, None] + offered)"),
+    "additive_without_pairs": ("(asked + offered)", "(asked[:, None] + offered)"),
 }
 
 

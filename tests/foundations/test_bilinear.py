@@ -13,8 +13,7 @@ from torch import Tensor
 
 from attn_docs import BilinearAttention, DotProductAttention
 from docs._tools.page import page_module
-from tests.foundations.test_exhibits import EXHIBITS
-from tests.kit import normal
+from tests.kit import load_exhibit, normal
 
 tables = page_module("foundations/bilinear", "tables")
 
@@ -180,20 +179,13 @@ MENDED = {
 
 @pytest.mark.parametrize("name", MENDED)
 def test_exhibit_has_the_right_shape_and_is_wrong_until_its_line_is_mended(name: str) -> None:
-    source = (EXHIBITS / f"{name}.py").read_text(encoding="utf-8")
-    marked = [line for line in source.splitlines() if "# wrong: " in line]
-    assert len(marked) == 1
-    assert source.startswith('"""Bug: ')
-    wrong, right = MENDED[name]
-    assert wrong in marked[0]
     attend = module(Q, Q)
     arguments = normal(B, N, Q), normal(B, M, Q, seed=1), normal(B, M, E, seed=2)
     expected = attend(*arguments).detach()
     outputs = []
-    for text in (source, source.replace(wrong, right, 1)):
-        scope: dict = {}
-        exec(text, scope)  # noqa: S102 - our own
-        outputs.append(scope["attention"](*arguments, attend.weight.detach()))
+    for mended in (False, True):
+        exhibit = load_exhibit(f"foundations/{name}", MENDED[name], mended=mended)
+        outputs.append(exhibit.attention(*arguments, attend.weight.detach()))
     assert outputs[0].shape == expected.shape
     assert not torch.allclose(outputs[0], expected, atol=0.1)
     torch.testing.assert_close(outputs[1], expected, atol=1e-12, rtol=0)

@@ -6,10 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from docs._tools.blocks import ROOT
 from tests.kit import load_exhibit
 
-EXHIBITS = ROOT / "attn_docs" / "exhibits" / "foundations"
 MENDED = {
     "missing_scale": ("query @ key.mT", "query @ key.mT / query.size(-1) ** 0.5"),
     "reshaped_key": ("key.reshape(*leading, d, m)", "key.mT"),
