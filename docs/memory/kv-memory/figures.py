@@ -48,7 +48,7 @@ BARS = (
 KINDS = {"multi-head": INK, "fewer": ACCENT, "latent": ACCENT_2}
 LEAST, MOST = 4, 8192  # KiB, the ends of the scale
 TICKS = (4, 16, 64, 256, 1024, 4096)  # KiB
-DOT_LEFT, DOT_WIDE = 132, 340
+DOT_LEFT, DOT_WIDE = 126, 236
 LINES = {
     "Llama-2-7B": (chart.INK, "-"),
     "Llama-3.1-8B": (chart.ACCENT, "-"),
@@ -67,7 +67,7 @@ CARD_BARS = (
     "Llama-3.1-70B",
 )
 FULL = 180  # GiB, the end of the scale
-LEFT, WIDE = 100, 400
+LEFT, WIDE = 100, 290
 
 
 def kind(name: str) -> str:
@@ -83,13 +83,17 @@ def place(value: float) -> float:
     return DOT_LEFT + DOT_WIDE * math.log(value / LEAST) / math.log(MOST / LEAST)
 
 
+def _dot(x: float, y: float, **attributes: object) -> drawsvg.Rectangle:
+    return drawsvg.Rectangle(x - 5, y - 5, 10, 10, rx=5, **attributes)
+
+
 def token(language: str) -> str:
     """Draw the bytes of one token as dots on a logarithmic axis, the largest first."""
     text = texts(__file__, "token", language)
     top, bottom = 84, 84 + 22 * len(BARS)
-    drawing = canvas(540, bottom + 48)
+    drawing = canvas(396, bottom + 48)
     for row, (name, colour) in enumerate(KINDS.items()):
-        drawing.append(drawsvg.Circle(6, 8 + 20 * row, 5, fill=colour))
+        drawing.append(_dot(6, 8 + 20 * row, fill=colour))
         write(drawing, text[name], 18, 8 + 20 * row, 12, text_anchor="start")
     for tick in TICKS:
         x = place(tick)
@@ -101,7 +105,7 @@ def token(language: str) -> str:
         value, y = per_token(MODELS[name]) / 1024, top + 7 + 22 * row
         group = drawsvg.Group(data_model=name)
         write(group, name, 0, y, 12, text_anchor="start")
-        group.append(drawsvg.Circle(place(value), y, 5, fill=KINDS[kind(name)], data_dot=name))
+        group.append(_dot(place(value), y, fill=KINDS[kind(name)], data_dot=name))
         write(group, f"{value:,.4g}", place(value) + 10, y, 12, text_anchor="start")
         drawing.append(group)
     rows = text["comma"].join(
@@ -156,7 +160,7 @@ def beside(name: str) -> tuple[float, float]:
 def cards(language: str) -> str:
     """Draw weights and cache as bars against the memory that the drivers of cards report."""
     text = texts(__file__, "cards", language)
-    height = 70 + 26 * len(CARD_BARS)
+    height = 90 + 26 * len(CARD_BARS)
     drawing = canvas(LEFT + WIDE + 4, height)
     fills = {"weights": {"fill": SOFT, "stroke": INK, "stroke_opacity": 0.5}}
     fills["cache"] = {"fill": ACCENT}
@@ -167,10 +171,11 @@ def cards(language: str) -> str:
         memory = CARDS[card].memory / 2**30
         x = LEFT + WIDE * memory / FULL
         line = {"stroke": INK, "stroke_width": 1, "stroke_dasharray": "3 3", "data_card": card}
-        drawing.append(drawsvg.Line(x, 64, x, height, **line))
-        write(drawing, f"{card}, {memory:.3g} GiB", x, 55, 12)
+        drawing.append(drawsvg.Line(x, 82, x, height, **line))
+        write(drawing, card, x, 57, 12)
+        write(drawing, f"{memory:.3g} GiB", x, 72, 12)
     for row, name in enumerate(CARD_BARS):
-        group, top = drawsvg.Group(data_model=name), 70 + 26 * row
+        group, top = drawsvg.Group(data_model=name), 90 + 26 * row
         write(group, name, 0, top + 8, 12, text_anchor="start")
         left = LEFT
         for part, value in zip(("weights", "cache"), beside(name), strict=True):
