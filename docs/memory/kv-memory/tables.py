@@ -275,6 +275,7 @@ def numbers() -> dict[str, str]:
         "deepseek_same_size": f"{2 * 128 * 128 / 576:.0f}",
         "shared_long": size(kv_cache_bytes(small, 131_072)),
         "shared_counted": size(kv_cache_bytes(unshared, 131_072)),
+        "crossover": f"{round(llama.weight_bytes / per_token(llama), -4):,.0f}",
         **_rounding(),
     }
 
