@@ -167,6 +167,7 @@ def numbers() -> dict[str, str]:
     whole = step_flops("multi-head")
     return {
         "ridge": f"{ridge():.0f}",
+        "length": f"{LENGTH:,}",
         "h100_flops": f"{H100_FLOPS / 1e12:.0f}",
         "h100_bytes": f"{H100_BYTES / 1e12:.2f}",
         "latent": f"{cost('DeepSeek-V3').intensity:.0f}",

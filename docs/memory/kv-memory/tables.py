@@ -295,6 +295,7 @@ def _rounding() -> dict[str, str]:
         "llama_70b_promised": about(longest_context(model.config, label - rounded)),
         "llama_70b_beside": about(longest_context(model.config, card.memory - exact)),
         "gpt_oss_weights": gib(MODELS["gpt-oss-20b"].weight_bytes),
+        "gpt_oss_large": gib(MODELS["gpt-oss-120b"].weight_bytes),
         "gpt_oss_bits": f"{MODELS['gpt-oss-20b'].quantized_bits:g}",
         "gpt_oss_bfloat16": gib(2 * MODELS["gpt-oss-20b"].parameters),
         "gpt_oss_beside": about(fitting(MODELS["gpt-oss-20b"], "RTX 4090")),
