@@ -259,7 +259,7 @@ class MultiHeadAttention(nn.Module):
 
         scores_shape = (x.size(0), self.num_heads, n, m)
         mask = head_mask(attn_mask, key_padding_mask, scores_shape, query)
-        kept = None if cache is None else cache.key_positions(n)
+        kept = cache.key_positions(n) if cache is not None and need_weights else None
         if cache is None:
             mask, is_causal = window_mask(mask, self.window, n, m, is_causal, x.device)
         else:

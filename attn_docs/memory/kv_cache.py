@@ -179,10 +179,12 @@ class KVCache:
             ValueError: If `new` is below 1, or there is no room.
         """
         check_flag("is_causal", is_causal)
-        keys, end = self.key_positions(new), self.length + new  # m
+        self._check_room(new)
+        end = self.length + new  # m
         in_window = self.window is None or end <= self.window
         if new == 1 or (in_window and not is_causal):
             return None
+        keys = self.key_positions(new)
         queries = torch.arange(self.length, end, device=keys.device).unsqueeze(1)  # new 1
         allowed = keys <= queries if is_causal else torch.ones_like(keys <= queries)
         return allowed if self.window is None else allowed & (keys > queries - self.window)
