@@ -105,7 +105,7 @@ def _chapter(page: Page, text: Twin) -> dict[str, bytes]:
     if not site.address:
         install = "".join(f"# {line}\n" for line in site.words["moved"]) + install
     return {
-        f"{page.folder}/{name}.ipynb": notebook(pieces, install, site.words["brings"]),
+        f"{page.folder}/{name}.ipynb": notebook(pieces, install, _brings(site.words, "cell")),
         f"{page.folder}/{name}.zip": scripts(name, blocks),
     }
 
@@ -136,7 +136,7 @@ def _links(page: Page) -> str:
 def _install(page: Page) -> str:
     words, package = page.site.words, page.site.package
     way = relpath(package, page.folder or ".")
-    brings = CODE.sub(r"<code>\1</code>", words["brings"])
+    brings = CODE.sub(r"<code>\1</code>", _brings(words, "line"))
     return (
         f'<p class="install" data-search-exclude><span>{words["install"]}</span>\n'
         f'<code id="pip-install">pip install <a href="{way}">'
@@ -145,6 +145,10 @@ def _install(page: Page) -> str:
         'data-clipboard-target="#pip-install"></button>\n'
         f"<span>{brings}</span></p>"
     )
+
+
+def _brings(words: Words, what: str) -> str:
+    return str(words["brings"]).format(what=words["what"][what])
 
 
 def _in_twin(link: Address, page: Page) -> str:
