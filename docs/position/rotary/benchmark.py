@@ -14,7 +14,7 @@ EMBED_DIM, HEADS = 1024, 16
 HEAD_DIM = EMBED_DIM // HEADS
 CACHED = (512, 8192)
 WAYS = ("none", "rotary", "table")
-ROUNDS = 31
+ROUNDS = 301
 
 
 class Table(RotaryEmbedding):
@@ -25,8 +25,11 @@ class Table(RotaryEmbedding):
         omega = self.theta ** -(torch.arange(0, HEAD_DIM, 2) / HEAD_DIM)
         self.cos, self.sin = (position * omega).cos(), (position * omega).sin()
 
-    def forward(self, x: Tensor, _positions: Tensor) -> Tensor:
-        """Rotate all vectors of `x` by the angles of that position."""
+    def rotate(self, query: Tensor, key: Tensor, _positions: Tensor) -> tuple[Tensor, Tensor]:
+        """Rotate queries and keys by the angles of that position."""
+        return self._turn(query), self._turn(key)
+
+    def _turn(self, x: Tensor) -> Tensor:
         a, b = x.chunk(2, dim=-1)
         return torch.cat((a * self.cos - b * self.sin, a * self.sin + b * self.cos), dim=-1)
 

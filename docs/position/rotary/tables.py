@@ -129,7 +129,7 @@ def step(language: str) -> str:
         (
             text[way],
             str(benchmark.operations(way)),
-            *(f"{found('time', way=way, cached=cached):.2f}×" for cached in benchmark.CACHED),
+            *(f"{found('time', way=way, cached=cached):.1f}×" for cached in benchmark.CACHED),
         )
         for way in benchmark.WAYS
     ]
