@@ -124,7 +124,7 @@ def test_a_number_may_be_written_in_any_way(page) -> None:
             tab.locator("#kv-model").select_option(name)
             places = tab.locator("data").all()
             found = {e.get_attribute("data-of"): e.get_attribute("value") for e in places}
-            assert found == wanted(MODELS[name], number, 1, 2, 24), (name, written)
+            assert found == wanted(MODELS[name], number, 1, 2, CARD), (name, written)
     assert not page.complaints
 
 
@@ -147,7 +147,7 @@ def test_it_works_by_keyboard(page) -> None:
     tab.reload()
     names = ("Model", "Context", "Sequences", "Numbers", "Memory")
     if page.language == "zh":
-        names = ("模型", "上下文长度", "同时处理", "缓存里的数", "设备内存")
+        names = ("模型", "上下文长度", "同时处理", "缓存里的数", "设备显存")
     for name in names:
         expect(tab.get_by_label(re.compile(f"^{name}"))).to_have_count(1)
     tab.get_by_label(re.compile(f"^{names[0]}")).focus()

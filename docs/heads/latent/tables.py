@@ -177,6 +177,7 @@ TABLES = {"cost": cost, "forms": forms, "decode": decode}
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     multi_head = 2 * V3.num_heads * V3.head_dim
+    cached_bytes = kv_cache_bytes(latent_cache(), LENGTH)
     per_query = 2 * V3.kv_rank + V3.rope_dim - V3.head_dim - V3.rope_dim - V3.value_dim
     even = V3.kv_rank * (V3.head_dim + V3.value_dim) / per_query
     one = {absorb: flops(V3, 1, LENGTH, absorb=absorb) for absorb in (False, True)}
@@ -194,9 +195,9 @@ def numbers() -> dict[str, str]:
         "times_multi_head": f"{multi_head / kept():.0f}",
         "times_word": f"{one[False] / one[True]:.0f}",
         "even": f"{even:.0f}",
-        "gpu_copies": f"{2 * V3.num_heads * kv_cache_bytes(latent_cache(), LENGTH) / 2**30:.2g} GiB",
+        "gpu_copies": f"{2 * V3.num_heads * cached_bytes / 2**30:.2g} GiB",
         "gpu_naive": f"{2 * unpacked() * LENGTH / 2**30:.2g} GiB",
-        "gpu_cache": f"{kv_cache_bytes(latent_cache(), LENGTH) / 2**20:.0f} MiB",
+        "gpu_cache": f"{cached_bytes / 2**20:.0f} MiB",
         "query_direct": f"{V3.embed_dim * V3.num_heads * (V3.head_dim + V3.rope_dim) / 1e6:,.0f} M",
         "query_compressed": f"{V3.q_rank * (V3.embed_dim + V3.num_heads * 192) / 1e6:,.0f} M",
         "fused": f"{V3.head_dim * V3.kv_rank / 1e3:,.0f} K",
