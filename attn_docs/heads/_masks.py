@@ -21,7 +21,7 @@ def head_mask(
 
 def and_mask(mask: Tensor | None, allowed: Tensor | None) -> Tensor | None:
     """Return a mask that lets through what both let through, one boolean and maybe absent."""
-    # PyTorch's function refuses attn_mask together with is_causal
+    # PyTorch's function takes attn_mask together with is_causal in one of its kernels only
     if mask is None or allowed is None:
         return allowed if mask is None else mask
     if mask.dtype == torch.bool:
