@@ -39,7 +39,7 @@ class ScoreAttention(nn.Module):
 
         class NegativeDistance(ScoreAttention):
             def score(self, query, key):
-                return -torch.cdist(query, key)
+                return -(query.unsqueeze(-2) - key.unsqueeze(-3)).norm(dim=-1)
 
         query, pairs = torch.zeros(1, 1, 2), torch.tensor([[[0.0, 0.0], [3.0, 4.0]]])
         print(NegativeDistance()(query, pairs, pairs, need_weights=True)[1])

@@ -56,6 +56,20 @@ def paired_ratio(
     return statistics.median(ratios)
 
 
+def least_seconds(calls: list[Callable[[], object]], budget: float = 1.0) -> list[float]:
+    """Return each call's least time; the calls take turns, so a busy machine slows all alike."""
+    for call in calls:
+        call()
+    least = [float("inf")] * len(calls)
+    end = time.perf_counter() + budget
+    while time.perf_counter() < end:
+        for index, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            least[index] = min(least[index], time.perf_counter() - start)
+    return least
+
+
 def _seconds(call: Callable[[], object], calls: int) -> float:
     start = time.perf_counter()
     for _ in range(calls):

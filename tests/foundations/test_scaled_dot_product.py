@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from attn_docs import (
+    SelfAttention,
     attention_weights,
     causal_mask,
     masked_softmax,
@@ -765,3 +766,17 @@ def test_pytorch_takes_a_mask_with_is_causal_in_its_fused_kernel_only():
         with pytest.raises(RuntimeError, match="should not be set when is_causal=True"):
             F.scaled_dot_product_attention(*tensors, given_, dropout, is_causal=True)
         scaled_dot_product_attention(*tensors, given_, dropout, is_causal=True)
+
+
+@pytest.mark.parametrize(("d", "heads"), [(64, 1), (512, 1), (512, 8)])
+def test_untrained_layers_do_not_start_with_scores_of_variance_one(d: int, heads: int) -> None:
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        x, ours = torch.randn(16, 64, d), SelfAttention(d, d)
+        theirs = torch.nn.MultiheadAttention(d, heads)
+    fused = F.linear(x, theirs.in_proj_weight, theirs.in_proj_bias)
+    query, key = (t.unflatten(-1, (heads, -1)).mT for t in fused.chunk(3, -1)[:2])
+    scores = torch.einsum("bndh,bmdh->bhnm", query, key) / (d // heads) ** 0.5
+    assert scores.std().item() == pytest.approx(1 / 2, rel=0.04)
+    scores = ours.q_proj(x) @ ours.k_proj(x).mT / d**0.5
+    assert scores.std().item() == pytest.approx(1 / 3, rel=0.04)
