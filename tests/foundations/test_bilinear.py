@@ -110,6 +110,24 @@ def test_score_starts_with_variance_one(q: int, k: int) -> None:
     assert scores.var().item() == pytest.approx(1, rel=0.06)
 
 
+def test_the_plain_start_without_a_divisor_gives_the_same_scores() -> None:
+    attend = BilinearAttention(16, 48).double()
+    plain = attend.weight.detach() / attend.divisor
+    assert plain.std().item() == pytest.approx(1 / (16 * 48) ** 0.5, rel=0.1)
+    query, key = normal(1, 5, 16), normal(1, 7, 48, seed=1)
+    torch.testing.assert_close(query @ plain @ key.mT, attend.score(query, key))
+
+
+def test_only_the_product_of_the_projections_counts() -> None:
+    x, y, w_q, w_k, mix = (
+        normal(*shape, seed=seed)
+        for seed, shape in enumerate([(3, 8), (5, 8), (8, 4), (8, 4), (4, 4)])
+    )
+    wanted = (x @ w_q) @ (y @ w_k).T
+    found = (x @ (w_q @ mix)) @ (y @ (w_k @ mix.inverse().T)).T
+    torch.testing.assert_close(found, wanted)
+
+
 def test_variance_over_pairs_is_the_squared_norm_of_the_matrix() -> None:
     weight, query, key = normal(Q, K), normal(200_000, Q, seed=1), normal(200_000, K, seed=2)
     measured = ((query @ weight) * key).sum(-1).var()
