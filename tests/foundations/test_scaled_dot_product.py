@@ -780,3 +780,19 @@ def test_untrained_layers_do_not_start_with_scores_of_variance_one(d: int, heads
     assert scores.std().item() == pytest.approx(1 / 2, rel=0.04)
     scores = ours.q_proj(x) @ ours.k_proj(x).mT / d**0.5
     assert scores.std().item() == pytest.approx(1 / 3, rel=0.04)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_rounding_shrinks_in_float64_and_a_bug_does_not(causal: bool) -> None:
+    call = Call(*inputs(2, 3, n=300, m=300, d=32, e=32), is_causal=causal)
+    single = call.to(torch.float32)
+    fused = error(single.output(), single.torch_output())
+    order = torch.arange(299, -1, -1)
+    turned = Call(single.query, single.key[..., order, :], single.value[..., order, :])
+    reordered = error(turned.output(), replace(single, is_causal=False).output())
+    assert 0 < fused < 10 * reordered < 1e-4
+    # "to 10⁻¹³ at most on our sizes": gradients, too
+    found, wanted = with_gradients(call, "output"), with_gradients(call, "torch_output")
+    assert max(error(found[name], wanted[name]) for name in found) < 1e-13
+    bug = replace(call, scale=round(32**-0.5, 6))
+    assert error(bug.output(), call.output()) > 1e-8
