@@ -15,7 +15,7 @@ for name, attend in {
     "keys in another order": lambda q, k, v: scaled_dot_product_attention(
         q, k[..., order, :], v[..., order, :]
     ),
-    "1/√d typed as 0.176777": lambda q, k, v: scaled_dot_product_attention(q, k, v, scale=0.176777),
+    "1/√d typed, six digits": lambda q, k, v: scaled_dot_product_attention(q, k, v, scale=0.176777),
 }.items():
     far = []
     for dtype in (torch.float32, torch.float64):
@@ -24,4 +24,4 @@ for name, attend in {
     print(f"{name:22}  {far[0] > 0!s:15}  {far[0] < 1e-5!s:10}  {far[1] < 1e-12}")
 #> PyTorch's, fused        True             True        True
 #> keys in another order   True             True        True
-#> 1/√d typed as 0.176777  True             True        False
+#> 1/√d typed, six digits  True             True        False
