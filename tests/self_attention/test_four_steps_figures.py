@@ -6,8 +6,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import torch
+from torch import Tensor, nn
 
 from attn_docs import FusedSelfAttention, SelfAttention
+from attn_docs.exhibits.self_attention import interleaved_view
+from attn_docs.self_attention import four_steps
 from docs._kit.measured import load
 from docs._tools.page import page_module
 from tests import kit
@@ -113,20 +116,36 @@ def test_rows_and_columns_are_named(language: str) -> None:
     assert {"en": {"query ↓", "key →"}, "zh": {"查询 ↓", "键 →"}}[language] <= shown
 
 
-@languages
-@pytest.mark.parametrize("way", ["chunk", "view"])
-def test_the_split_is_what_the_code_does(way: str, language: str) -> None:
+def shown(way: str, language: str) -> list[int]:
     row = sorted(cells(named(parse("split", language), "data-way", way)), key=lambda cell: cell.x)
-    shown = ["qkv".index(c.inside[0][0]) * 4 + "₁₂₃₄".index(c.inside[0][1]) for c in row]
-    # ask the layer itself: its outputs are made to be 0 to 11, and the parts are caught
-    fused = FusedSelfAttention(1, 4)
-    with torch.no_grad():
-        fused.qkv_proj.weight.zero_()
-        fused.qkv_proj.bias.copy_(torch.arange(12.0))
-    projected = fused.qkv_proj(torch.zeros(1, 1, 1))
-    parts = projected.chunk(3, dim=-1) if way == "chunk" else projected.view(1, 1, 4, 3).unbind(-1)
-    assert shown == [int(place) for part in parts for place in part.flatten().tolist()]
-    assert shown == [place for part in figures.splits()[way] for place in part]
+    return ["qkv".index(c.inside[0][0]) * 4 + "₁₂₃₄".index(c.inside[0][1]) for c in row]
+
+
+@languages
+def test_the_split_is_what_the_code_does(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask the layers: the fused outputs are made to be 0 to 11, and the parts are caught."""
+    caught: list[Tensor] = []
+
+    def attend(*parts: Tensor) -> Tensor:
+        caught[:] = [part.movedim(1, -2) for part in parts] if parts[0].dim() == 4 else parts
+        return parts[-1]
+
+    def taken(module: nn.Module, numbers: list[int]) -> list[int]:
+        with torch.no_grad():
+            module.qkv_proj.weight.zero_()
+            module.qkv_proj.bias.copy_(torch.tensor(numbers))
+        module(torch.zeros(1, 1, 1))
+        return [int(place) for part in caught for place in part.flatten().tolist()]
+
+    monkeypatch.setattr(four_steps, "scaled_dot_product_attention", attend)
+    monkeypatch.setattr(interleaved_view.F, "scaled_dot_product_attention", attend)
+    blocks, by_head = (
+        FusedSelfAttention(1, 4),
+        interleaved_view.SelfAttention(1, 4, num_heads=figures.HEADS),
+    )
+    assert taken(blocks, shown("blocks", language)) == list(range(12))
+    assert taken(by_head, shown("heads", language)) == list(range(12))
+    assert taken(by_head, list(range(12))) == shown("taken", language)
 
 
 @languages
