@@ -1,14 +1,15 @@
 """Attention mechanisms in plain PyTorch, as taught and verified on the attn-docs site."""
 
+from attn_docs._renamed import renamed
 from attn_docs.foundations.additive import AdditiveAttention
 from attn_docs.foundations.bilinear import BilinearAttention
 from attn_docs.foundations.kernel_regression import KernelRegression, nadaraya_watson
 from attn_docs.foundations.masks import (
     causal_mask,
     invert_mask,
+    mask_to_additive,
+    mask_to_boolean,
     padding_mask,
-    to_additive,
-    to_boolean,
 )
 from attn_docs.foundations.origin import encode_step_by_step
 from attn_docs.foundations.query_key_value import attention_by_hand
@@ -23,7 +24,7 @@ from attn_docs.foundations.scoring_functions import (
     ScoreAttention,
 )
 from attn_docs.heads.cross_attention import CrossAttention
-from attn_docs.heads.from_multi_head import to_grouped_query, to_multi_head
+from attn_docs.heads.from_multi_head import grouped_query_to_multi_head, multi_head_to_grouped_query
 from attn_docs.heads.grouped_query import (
     GroupedQueryAttention,
     grouped_query_attention_broadcast,
@@ -38,7 +39,7 @@ from attn_docs.memory.decode_cost import (
     latent_decode_cost,
     projection_cost,
 )
-from attn_docs.memory.kv_cache import KVCache, sliding_window_mask
+from attn_docs.memory.kv_cache import ContextCache, KVCache, sliding_window_mask
 from attn_docs.memory.kv_memory import (
     KVConfig,
     KVModel,
@@ -49,8 +50,8 @@ from attn_docs.memory.kv_memory import (
 from attn_docs.position.rotary import (
     RotaryEmbedding,
     apply_rotary,
-    to_half_split,
-    to_interleaved,
+    rotary_to_half_split,
+    rotary_to_interleaved,
 )
 from attn_docs.self_attention.four_steps import (
     FusedSelfAttention,
@@ -62,6 +63,7 @@ from attn_docs.self_attention.four_steps import (
 __all__ = [
     "AdditiveAttention",
     "BilinearAttention",
+    "ContextCache",
     "CrossAttention",
     "DecodeCost",
     "DotProductAttention",
@@ -89,23 +91,35 @@ __all__ = [
     "encode_step_by_step",
     "grouped_query_attention_broadcast",
     "grouped_query_attention_repeat",
+    "grouped_query_to_multi_head",
     "invert_mask",
     "kv_cache_bytes",
     "latent_decode_cost",
     "load_models",
     "longest_context",
+    "mask_to_additive",
+    "mask_to_boolean",
     "masked_softmax",
     "merge_heads",
+    "multi_head_to_grouped_query",
     "nadaraya_watson",
     "padding_mask",
     "projection_cost",
+    "rotary_to_half_split",
+    "rotary_to_interleaved",
     "scaled_dot_product_attention",
     "sliding_window_mask",
     "split_heads",
-    "to_additive",
-    "to_boolean",
-    "to_grouped_query",
-    "to_half_split",
-    "to_interleaved",
-    "to_multi_head",
 ]
+
+__getattr__ = renamed(
+    __name__,
+    {
+        "to_additive": "mask_to_additive",
+        "to_boolean": "mask_to_boolean",
+        "to_grouped_query": "multi_head_to_grouped_query",
+        "to_half_split": "rotary_to_half_split",
+        "to_interleaved": "rotary_to_interleaved",
+        "to_multi_head": "grouped_query_to_multi_head",
+    },
+)

@@ -118,7 +118,8 @@ def check_positions(positions: Tensor, batch: int, length: int) -> None:
             f"positions must have shape (length,) = ({length},) or (batch, length) = "
             f"({batch}, {length}); got {tuple(positions.shape)}"
         )
-    if not positions.numel():
+    # their values are on the device: a compiler or a tensor without values has none to look at
+    if not positions.numel() or positions.is_meta or torch.compiler.is_compiling():
         return
     lowest, highest = (int(x) for x in positions.aminmax())
     if lowest < 0:
@@ -134,6 +135,26 @@ def check_instance(name: str, value: object, *classes: type) -> None:
         raise TypeError(f"{name} must be a {names} or None; got {type(value).__name__}")
 
 
+def check_key_padding_mask(mask: Tensor | None, batch: int, length: int, like: Tensor) -> None:
+    """Refuse anything but booleans (batch, m), one for each key of each row."""
+    if mask is None:
+        return
+    check_boolean("key_padding_mask", mask)
+    if mask.shape != (batch, length):
+        raise ValueError(
+            f"key_padding_mask must have shape (batch, m) = ({batch}, {length}); "
+            f"got {tuple(mask.shape)}"
+        )
+    if mask.device != like.device:
+        raise ValueError(f"key_padding_mask must be on the device {like.device}; got {mask.device}")
+
+
+def check_scale(scale: float | None) -> None:
+    """Refuse anything but a finite number, or None for the usual scale."""
+    if scale is not None:
+        check_number("scale", scale)
+
+
 def check_cache(buffer: Tensor, x: Tensor, heads: int, size_name: str, size: int) -> None:
     """Check that what a cache keeps, (batch, heads, slots, size), is what a module makes of x."""
     batch, kept_heads, _, kept_size = buffer.shape
@@ -143,6 +164,8 @@ def check_cache(buffer: Tensor, x: Tensor, heads: int, size_name: str, size: int
         raise ValueError(f"cache must have num_kv_heads {heads}, as the module; got {kept_heads}")
     if kept_size != size:
         raise ValueError(f"cache must have {size_name} {size}, as the module; got {kept_size}")
+    if not is_autocast(x):  # which casts to the cache's dtype and back
+        check_same_kind("cache", buffer, "x", x)
 
 
 def check_room(seen: int, new: int, capacity: int) -> None:
@@ -152,6 +175,30 @@ def check_room(seen: int, new: int, capacity: int) -> None:
         raise ValueError(
             f"the cache must have room for {seen + new} positions, {seen} seen and {new} new; "
             f"got capacity {capacity}"
+        )
+
+
+def check_crop(length: int, seen: int, slots: int) -> None:
+    """Refuse a length that a cache cannot go back to."""
+    check_length("length", length)
+    if length > seen:
+        raise ValueError(f"length must be at most the cache's {seen}; got {length}")
+    if length < seen and seen > slots:
+        raise ValueError(
+            f"length must be the cache's {seen}, or reset() used: its {slots} slots have been "
+            f"written over; got {length}"
+        )
+
+
+def check_rows_of_batch(rows: Tensor) -> None:
+    """Refuse anything but a list of the numbers of sequences, as a tensor."""
+    if not isinstance(rows, Tensor):
+        raise TypeError(f"rows must be a torch.Tensor; got {type(rows).__name__}")
+    if rows.dtype not in (torch.int32, torch.int64):  # uint8 would be taken for a mask
+        raise TypeError(f"rows must be torch.int32 or torch.int64; got {rows.dtype}")
+    if rows.ndim != 1 or not len(rows):
+        raise ValueError(
+            f"rows must have one axis, and a number at least; got shape {tuple(rows.shape)}"
         )
 
 
@@ -345,10 +392,14 @@ def check_sequence(name: str, tensor: Tensor, what: str, size: int, weight: Tens
     """Check a module's input (batch, length, size) against the weight that multiplies it."""
     check_axes(name, tensor, "batch", "length", what)
     check_last_size(name, tensor, what, size)
-    # autocast gives a linear layer's input the dtype it wants
-    device = tensor.device.type
-    if not (torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)):
+    if not is_autocast(tensor):  # which gives a linear layer's input the dtype it wants
         check_same_kind(name, tensor, "the weight", weight)
+
+
+def is_autocast(tensor: Tensor) -> bool:
+    """Say if PyTorch chooses the dtype that operations on a tensor are computed in."""
+    device = tensor.device.type
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
 
 
 def check_context(
@@ -370,8 +421,7 @@ def check_options(
 ) -> None:
     """Check what changes the scores of `query` once they are made."""
     check_flag("is_causal", is_causal)
-    if scale is not None:
-        check_number("scale", scale)
+    check_scale(scale)
     check_mask("attn_mask", attn_mask, scores_shape, query)
 
 

@@ -78,3 +78,14 @@ def _ticks(root: ET.Element, axis: str) -> dict[float, float]:
             if len(across) == 1:  # upright on the x axis, level on the y axis
                 found[float(number[1].replace(",", ""))] = across.pop()
     return found
+
+
+def causal_by_mask(arguments: dict, n: int, m: int) -> dict:
+    """Say `is_causal` by a mask, which a call with a context takes."""
+    arguments = dict(arguments)
+    if not arguments.pop("is_causal", False):
+        return arguments
+    allowed = torch.ones(n, m, dtype=torch.bool).tril()
+    mask = arguments.get("attn_mask", allowed)
+    both = mask & allowed if mask.dtype == torch.bool else mask.masked_fill(~allowed, -math.inf)
+    return {**arguments, "attn_mask": both}

@@ -13,6 +13,7 @@ from attn_docs._checks import (
     check_lengths,
     check_mask_values,
 )
+from attn_docs._renamed import renamed
 
 
 def causal_mask(
@@ -108,7 +109,7 @@ def padding_mask(lengths: Tensor | Sequence[int], max_len: int | None = None) ->
     return torch.arange(max_len, device=lengths.device) < lengths.unsqueeze(1)  # b m
 
 
-def to_additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+def mask_to_additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     r"""Return the mask as numbers to add to the scores.
 
     $$M = 0 \text{ where the query may attend, } -\infty \text{ where it may not}$$
@@ -125,9 +126,9 @@ def to_additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
 
     Example:
         ```python
-        from attn_docs import causal_mask, to_additive
+        from attn_docs import causal_mask, mask_to_additive
 
-        print(to_additive(causal_mask(3)))
+        print(mask_to_additive(causal_mask(3)))
         #> tensor([[0., -inf, -inf],
         #>         [0., 0., -inf],
         #>         [0., 0., 0.]])
@@ -142,7 +143,7 @@ def to_additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     return zeros.masked_fill(~mask, float("-inf"))
 
 
-def to_boolean(mask: Tensor) -> Tensor:
+def mask_to_boolean(mask: Tensor) -> Tensor:
     r"""Return the mask as booleans, from integers 1 and 0 or from additive 0 and −∞.
 
     $$\text{mask} = [\, x = 1 \,] \text{ for integers, } [\, x = 0 \,] \text{ for floats}$$
@@ -165,11 +166,11 @@ def to_boolean(mask: Tensor) -> Tensor:
         ```python
         import torch
 
-        from attn_docs import to_boolean
+        from attn_docs import mask_to_boolean
 
-        print(to_boolean(torch.tensor([1, 1, 0])))
+        print(mask_to_boolean(torch.tensor([1, 1, 0])))
         #> tensor([ True,  True, False])
-        print(to_boolean(torch.tensor([0.0, 0.0, -torch.inf])))
+        print(mask_to_boolean(torch.tensor([0.0, 0.0, -torch.inf])))
         #> tensor([ True,  True, False])
         ```
 
@@ -213,3 +214,12 @@ def invert_mask(mask: Tensor) -> Tensor:
     """
     check_boolean("mask", mask)
     return ~mask
+
+
+__getattr__ = renamed(
+    __name__,
+    {
+        "to_additive": "mask_to_additive",
+        "to_boolean": "mask_to_boolean",
+    },
+)

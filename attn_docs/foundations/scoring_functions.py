@@ -8,11 +8,12 @@ from attn_docs._checks import (
     check_dropout,
     check_flag,
     check_last_size,
-    check_mask,
     check_positive,
+    check_scale,
     check_scores,
     check_sequences,
 )
+from attn_docs.foundations._padding import padded_mask
 from attn_docs.foundations.scaled_dot_product import _at_least_float32, _masked_softmax
 
 
@@ -70,6 +71,7 @@ class ScoreAttention(nn.Module):
         value: Tensor,
         attn_mask: Tensor | None = None,
         *,
+        key_padding_mask: Tensor | None = None,
         need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Mix the values by the score.
@@ -80,6 +82,8 @@ class ScoreAttention(nn.Module):
             value: (batch, m, e), same dtype.
             attn_mask: Boolean, True where a query may attend, or additive. Two axes (n, m) or
                 three, each 1 or that of the scores (batch, n, m).
+            key_padding_mask: Boolean (batch, m), True where the key is no padding: as Hugging
+                Face's `attention_mask`, the opposite of PyTorch's argument of this name.
             need_weights: If True, the weights are returned as well.
 
         Returns:
@@ -91,7 +95,7 @@ class ScoreAttention(nn.Module):
             ValueError: If shapes do not fit, or `score` returns another shape than (batch, n, m).
         """
         shape = check_sequences(query, key, value)
-        check_mask("attn_mask", attn_mask, shape, query)
+        attn_mask = padded_mask(attn_mask, key_padding_mask, shape, query)
         check_flag("need_weights", need_weights)
         scores = self.score(query, key)  # b n m
         check_scores(f"{type(self).__name__}.score", scores, shape)
@@ -108,10 +112,11 @@ class DotProductAttention(ScoreAttention):
 
     Args:
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
+        scale: Factor on the dot products; 1/√d if None.
 
     Raises:
-        TypeError: If `dropout` is no number.
-        ValueError: If `dropout` is out of range; in the call, if keys and queries differ in size.
+        TypeError: If `dropout` or `scale` is no number.
+        ValueError: If one is out of range; in the call, if keys and queries differ in size.
 
     Example:
         ```python
@@ -129,11 +134,16 @@ class DotProductAttention(ScoreAttention):
         Vaswani et al., "Attention Is All You Need", equation 1, arXiv:1706.03762 (2017).
     """
 
+    def __init__(self, dropout: float = 0.0, *, scale: float | None = None) -> None:
+        super().__init__(dropout)
+        check_scale(scale)
+        self.scale = scale
+
     def score(self, query: Tensor, key: Tensor) -> Tensor:
-        """Return every dot product over √d, (batch, n, m)."""
+        """Return every dot product over √d, or times the scale, (batch, n, m)."""
         check_last_size("key", key, "query's size", query.size(-1))
         # without features every score is 0 anyway
-        scale = 1 / math.sqrt(max(query.size(-1), 1))
+        scale = 1 / math.sqrt(max(query.size(-1), 1)) if self.scale is None else self.scale
         return _at_least_float32(query) @ _at_least_float32(key).mT * scale
 
 

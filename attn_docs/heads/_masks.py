@@ -3,39 +3,53 @@
 import torch
 from torch import Tensor
 
-from attn_docs._checks import check_mask
+from attn_docs._checks import check_key_padding_mask, check_mask
+from attn_docs.foundations._padding import and_mask
+from attn_docs.foundations.masks import causal_mask
 from attn_docs.memory.kv_cache import KVCache
 
 
 def head_mask(
-    attn_mask: Tensor | None, scores_shape: tuple[int, ...], query: Tensor
+    attn_mask: Tensor | None,
+    key_padding_mask: Tensor | None,
+    scores_shape: tuple[int, ...],
+    query: Tensor,
 ) -> Tensor | None:
-    """Check a mask against the scores (batch, heads, n, m); return it with axes for them."""
+    """Check both masks against the scores (batch, heads, n, m); return one with their axes."""
     batch, _, n, m = scores_shape
     if isinstance(attn_mask, Tensor) and attn_mask.ndim == 3:
         check_mask("attn_mask", attn_mask, (batch, n, m), query)
-        return attn_mask.unsqueeze(1)  # b 1 n m
-    check_mask("attn_mask", attn_mask, scores_shape, query)
-    return attn_mask
-
-
-def and_mask(mask: Tensor | None, allowed: Tensor | None) -> Tensor | None:
-    """Return a mask that lets through what both let through, one boolean and maybe absent."""
-    # PyTorch's function refuses attn_mask together with is_causal
-    if mask is None or allowed is None:
-        return allowed if mask is None else mask
-    if mask.dtype == torch.bool:
-        return mask & allowed
-    return mask.masked_fill(~allowed, float("-inf"))
+        attn_mask = attn_mask.unsqueeze(1)  # b 1 n m
+    else:
+        check_mask("attn_mask", attn_mask, scores_shape, query)
+    check_key_padding_mask(key_padding_mask, batch, m, query)
+    if key_padding_mask is None:
+        return attn_mask
+    return and_mask(attn_mask, key_padding_mask[:, None, None, :])  # b 1 n m
 
 
 def cache_mask(
-    mask: Tensor | None, cache: KVCache, kept: Tensor, new: int, is_causal: bool
+    mask: Tensor | None, cache: KVCache, new: int, is_causal: bool
 ) -> tuple[Tensor | None, bool]:
-    """Return mask and is_causal for the kept keys that a cache returns for new positions."""
+    """Return mask and is_causal for the kept keys that a cache returns for new positions.
+
+    PyTorch's function takes not both of them with every kernel, so one is always None or False.
+    """
     seen = cache.length
-    if mask is not None and mask.size(-1) == seen + new != len(kept):
-        mask = mask[..., kept]
+    if mask is not None and mask.size(-1) == seen + new:
+        kept = cache.key_positions(new)
+        mask = mask if len(kept) == seen + new else mask[..., kept]
     if is_causal and not seen and mask is None and cache.window is None:
         return None, True  # from the first position on, PyTorch's is_causal says the same
     return and_mask(mask, cache.visible(new, is_causal=is_causal)), False
+
+
+def window_mask(
+    mask: Tensor | None, window: int | None, n: int, m: int, is_causal: bool, device: torch.device
+) -> tuple[Tensor | None, bool]:
+    """Return mask and is_causal, one of them None or False, for n queries of m keys, no cache."""
+    if window is not None and m > window:
+        mask = and_mask(mask, ~causal_mask(n, m, offset=-window, device=device))
+    if mask is None or not is_causal:
+        return mask, is_causal
+    return and_mask(mask, causal_mask(n, m, device=device)), False

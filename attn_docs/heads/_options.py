@@ -1,10 +1,12 @@
-"""The options of multi-head attention, for the classes and functions that pass them on."""
+"""The options of multi-head attention, and what its modules make of them."""
 
 from collections.abc import Callable
 from typing import TypedDict
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
+from attn_docs._checks import check_flag, is_autocast
 from attn_docs.position.rotary import RotaryEmbedding
 
 
@@ -14,6 +16,37 @@ class Options(TypedDict, total=False):
     kv_dim: int | None
     head_dim: int | None
     bias: bool
+    qkv_bias: bool | None
+    out_bias: bool | None
     dropout: float
+    scale: float | None
+    window: int | None
     attend: Callable[..., Tensor]
     rotary: RotaryEmbedding | None
+
+
+def has_biases(bias: bool, qkv_bias: bool | None, out_bias: bool | None) -> tuple[bool, bool]:
+    """Check the three; return whether the projections in add a bias, and the one out."""
+    check_flag("bias", bias)
+    for name, value in (("qkv_bias", qkv_bias), ("out_bias", out_bias)):
+        if value is not None:
+            check_flag(name, value)
+    return bias if qkv_bias is None else qkv_bias, bias if out_bias is None else out_bias
+
+
+def cache_dtype(weight: Tensor) -> torch.dtype:
+    """Return the dtype of what a linear layer with this weight makes."""
+    return torch.get_autocast_dtype(weight.device.type) if is_autocast(weight) else weight.dtype
+
+
+def one_hot(kept: Tensor | None, m: int, *, like: Tensor) -> Tensor:
+    """Return the rows of an m × m identity for the kept keys, all if None, with axes like keys."""
+    rows = torch.arange(m, device=like.device)
+    rows = (rows if kept is None else kept).unsqueeze(-1) == rows  # F.one_hot reads its input back
+    return rows.to(like.dtype).expand(*like.shape[:2], -1, -1)
+
+
+def set_options(module: nn.Module, *names: str) -> str:
+    """Return those of a module's options that are set, as they stand in its repr."""
+    values = {name: getattr(module, name) for name in names}
+    return ", ".join(f"{name}={value}" for name, value in values.items() if value)

@@ -32,6 +32,14 @@ def to_torch(ours: "MultiHeadAttention") -> nn.MultiheadAttention:
     """Return PyTorch's module with our weights; refuse what it has no counterpart for."""
     if ours.rotary is not None:
         raise ValueError("rotary must be None in PyTorch's module; got a RotaryEmbedding")
+    for name, value in (("scale", ours.scale), ("window", ours.window)):
+        if value is not None:
+            raise ValueError(f"{name} must be None in PyTorch's module; got {value}")
+    if (ours.q_proj.bias is None) != (ours.out_proj.bias is None):
+        raise ValueError(
+            "qkv_bias must be out_bias in PyTorch's module; "
+            f"got {ours.q_proj.bias is not None} and {ours.out_proj.bias is not None}"
+        )
     embed_dim, kv_dim = ours.q_proj.in_features, ours.k_proj.in_features
     if ours.num_kv_heads != ours.num_heads:
         raise ValueError(

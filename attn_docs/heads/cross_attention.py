@@ -2,7 +2,14 @@
 
 from torch import Tensor, nn
 
-from attn_docs._checks import check_context, check_dropout, check_sequence, check_size
+from attn_docs._checks import (
+    check_context,
+    check_dropout,
+    check_scale,
+    check_sequence,
+    check_size,
+)
+from attn_docs.foundations._padding import padded_mask
 from attn_docs.foundations.scaled_dot_product import scaled_dot_product_attention
 
 
@@ -21,6 +28,7 @@ class CrossAttention(nn.Module):
         context_dim: Size of the vectors that are attended to.
         output_dim: Size d of queries, keys and values, and of the vectors that go out.
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
+        scale: Factor on the scores; 1/√d if None.
 
     Attributes:
         q_proj: Linear layer from `input_dim` to `output_dim`, with bias.
@@ -28,8 +36,8 @@ class CrossAttention(nn.Module):
         v_proj: Linear layer from `context_dim` to `output_dim`, with bias.
 
     Raises:
-        TypeError: If a size is no int, or `dropout` is no number.
-        ValueError: If a size is below 1, or `dropout` is out of range.
+        TypeError: If a size is no int, or `dropout` or `scale` no number.
+        ValueError: If a size is below 1, or `dropout` or `scale` is out of range.
 
     Example:
         ```python
@@ -49,27 +57,43 @@ class CrossAttention(nn.Module):
     """
 
     def __init__(
-        self, input_dim: int, context_dim: int, output_dim: int, dropout: float = 0.0
+        self,
+        input_dim: int,
+        context_dim: int,
+        output_dim: int,
+        dropout: float = 0.0,
+        *,
+        scale: float | None = None,
     ) -> None:
         super().__init__()
         check_size("input_dim", input_dim)
         check_size("context_dim", context_dim)
         check_size("output_dim", output_dim)
         check_dropout(dropout)
+        check_scale(scale)
+        self.scale = scale
         self.dropout = dropout
         self.q_proj = nn.Linear(input_dim, output_dim)
         self.k_proj = nn.Linear(context_dim, output_dim)
         self.v_proj = nn.Linear(context_dim, output_dim)
 
-    def forward(self, x: Tensor, context: Tensor, attn_mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        context: Tensor,
+        attn_mask: Tensor | None = None,
+        *,
+        key_padding_mask: Tensor | None = None,
+    ) -> Tensor:
         """Let each vector of `x` attend to the vectors of `context`.
 
         Args:
             x: (batch, n, input_dim), in the weights' dtype.
             context: (batch, m, context_dim), same dtype.
             attn_mask: Boolean, True where a query may attend, or additive. Two axes (n, m) or
-                three, each 1 or that of the scores (batch, n, m): (batch, 1, m) for the padding
-                of `context`.
+                three, each 1 or that of the scores (batch, n, m).
+            key_padding_mask: Boolean (batch, m), True where the key is no padding: as Hugging
+                Face's `attention_mask`, the opposite of PyTorch's argument of this name.
 
         Returns:
             (batch, n, output_dim); zeros for a query that may attend to nothing.
@@ -80,9 +104,10 @@ class CrossAttention(nn.Module):
         """
         check_sequence("x", x, "input_dim", self.q_proj.in_features, self.q_proj.weight)
         context_dim = self.k_proj.in_features
-        check_context(x, context, "context_dim", context_dim, self.k_proj.weight)
+        shape = check_context(x, context, "context_dim", context_dim, self.k_proj.weight)
         query = self.q_proj(x)  # b n d
         key = self.k_proj(context)  # b m d
         value = self.v_proj(context)  # b m d
         dropout_p = self.dropout if self.training else 0.0
-        return scaled_dot_product_attention(query, key, value, attn_mask, dropout_p)
+        mask = padded_mask(attn_mask, key_padding_mask, shape, query)
+        return scaled_dot_product_attention(query, key, value, mask, dropout_p, scale=self.scale)

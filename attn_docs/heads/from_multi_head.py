@@ -6,6 +6,7 @@ from typing import TypeVar
 from torch import Tensor
 
 from attn_docs._checks import check_divides, check_size
+from attn_docs._renamed import renamed
 from attn_docs.heads._options import Options
 from attn_docs.heads.grouped_query import GroupedQueryAttention
 from attn_docs.heads.multi_head import MultiHeadAttention
@@ -16,7 +17,7 @@ Module = TypeVar("Module", bound=MultiHeadAttention)
 Change = Callable[[Tensor], Tensor]
 
 
-def to_grouped_query(
+def multi_head_to_grouped_query(
     module: MultiHeadAttention, num_kv_heads: int, *, method: str = "mean"
 ) -> GroupedQueryAttention:
     r"""Return a module with fewer key and value heads, made from those of a trained one.
@@ -45,10 +46,10 @@ def to_grouped_query(
 
     Example:
         ```python
-        from attn_docs import MultiHeadAttention, to_grouped_query
+        from attn_docs import MultiHeadAttention, multi_head_to_grouped_query
 
         multi = MultiHeadAttention(embed_dim=24, num_heads=6)
-        grouped = to_grouped_query(multi, num_kv_heads=2)
+        grouped = multi_head_to_grouped_query(multi, num_kv_heads=2)
         print(multi.k_proj.out_features, grouped.k_proj.out_features)
         #> 24 8
         ```
@@ -73,13 +74,13 @@ def to_grouped_query(
     return _fill(new, module, None if method == "random" else pool)
 
 
-def to_multi_head(module: MultiHeadAttention) -> MultiHeadAttention:
+def grouped_query_to_multi_head(module: MultiHeadAttention) -> MultiHeadAttention:
     r"""Return multi-head attention with the same output: each shared head is repeated.
 
     $$W'^K_i = W^K_{\lfloor i/r \rfloor} \qquad W'^V_i = W^V_{\lfloor i/r \rfloor} \qquad r = h/g$$
 
-    Exact always. The way back, `to_grouped_query`, finds the old weights again until the copies
-    have been trained: then they differ.
+    Exact always. The way back, `multi_head_to_grouped_query`, finds the old weights again until
+    the copies have been trained: then they differ.
 
     Args:
         module: A `GroupedQueryAttention`, a `MultiQueryAttention` or a `MultiHeadAttention`.
@@ -95,10 +96,10 @@ def to_multi_head(module: MultiHeadAttention) -> MultiHeadAttention:
         ```python
         import torch
 
-        from attn_docs import GroupedQueryAttention, to_multi_head
+        from attn_docs import GroupedQueryAttention, grouped_query_to_multi_head
 
         grouped = GroupedQueryAttention(embed_dim=24, num_heads=6, num_kv_heads=2)
-        multi, x = to_multi_head(grouped), torch.randn(2, 5, 24)
+        multi, x = grouped_query_to_multi_head(grouped), torch.randn(2, 5, 24)
         print(torch.allclose(multi(x), grouped(x), atol=1e-6))
         #> True
         ```
@@ -113,6 +114,15 @@ def to_multi_head(module: MultiHeadAttention) -> MultiHeadAttention:
     return _fill(new, module, lambda heads: heads.repeat_interleave(times, dim=0))  # h d …
 
 
+__getattr__ = renamed(
+    __name__,
+    {
+        "to_grouped_query": "multi_head_to_grouped_query",
+        "to_multi_head": "grouped_query_to_multi_head",
+    },
+)
+
+
 def _check_module(module: MultiHeadAttention) -> None:
     if not isinstance(module, MultiHeadAttention):
         raise TypeError(f"module must be a MultiHeadAttention; got {type(module).__name__}")
@@ -122,8 +132,11 @@ def _options(module: MultiHeadAttention) -> Options:
     return {
         "kv_dim": module.k_proj.in_features,
         "head_dim": module.head_dim,
-        "bias": module.q_proj.bias is not None,
+        "qkv_bias": module.q_proj.bias is not None,
+        "out_bias": module.out_proj.bias is not None,
         "dropout": module.dropout,
+        "scale": module.scale,
+        "window": module.window,
         "attend": module.attend,
         "rotary": module.rotary,
     }

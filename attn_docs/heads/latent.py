@@ -1,6 +1,7 @@
 """Multi-head latent attention: the cache keeps one short vector a position, not its heads."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -10,18 +11,23 @@ from attn_docs._checks import (
     check_axes,
     check_cache,
     check_callable,
+    check_crop,
     check_dropout,
     check_flag,
     check_float_dtype,
     check_instance,
     check_positions,
     check_room,
+    check_rows_of_batch,
     check_same_kind,
+    check_scale,
     check_sequence,
     check_size,
 )
+from attn_docs.foundations._padding import and_mask
 from attn_docs.foundations.masks import causal_mask
-from attn_docs.heads._masks import and_mask, head_mask
+from attn_docs.heads._masks import head_mask
+from attn_docs.heads._options import cache_dtype, one_hot, set_options
 from attn_docs.heads.multi_head import merge_heads, split_heads
 from attn_docs.position.rotary import RotaryEmbedding
 
@@ -29,8 +35,12 @@ from attn_docs.position.rotary import RotaryEmbedding
 class LatentCache:
     """Room for the latent vector and the rotary key of every position that a module has seen.
 
-    Given to `MultiHeadLatentAttention` as `cache=`, one for each layer. A position takes
-    kv_rank + rope_dim numbers, whatever the number of heads. Gradients do not flow into a cache.
+    Given to `MultiHeadLatentAttention` as `cache=`, one for each layer; the layer's `new_cache`
+    makes one that fits it. A position takes kv_rank + rope_dim numbers, whatever the number of
+    heads.
+
+    Under autograd, gradients flow as without a cache. For that each call copies the cache and
+    keeps the graph of all calls before it: generate text under `torch.no_grad()`.
 
     Args:
         batch: Number of sequences.
@@ -86,8 +96,27 @@ class LatentCache:
         return self.entries.nbytes
 
     def reset(self) -> None:
-        """Forget all positions; the room is kept."""
+        """Forget all positions, and how they were made; the room is kept."""
+        self.entries = self.entries.detach()
         self.length = 0
+
+    def crop(self, length: int) -> None:
+        """Forget the positions from `length` on, as `KVCache.crop` does."""
+        check_crop(length, self.length, self.capacity)
+        self.length = length
+
+    def select(self, rows: Tensor) -> None:
+        """Keep only some sequences of the batch, in a new order, as `KVCache.select` does."""
+        check_rows_of_batch(rows)
+        self.entries = self.entries[rows]
+
+    def __repr__(self) -> str:
+        """Say sizes and fill."""
+        batch, _, capacity, size = self.entries.shape
+        return (
+            f"LatentCache({batch=}, kv_rank + rope_dim={size}, {capacity=}, "
+            f"dtype={self.entries.dtype}, device='{self.entries.device}', length={self.length})"
+        )
 
     def update(self, entries: Tensor) -> Tensor:
         """Keep the entries of the next positions; return all so far.
@@ -112,7 +141,10 @@ class LatentCache:
                 f"got {tuple(entries.shape)}"
             )
         check_room(start, end - start, self.capacity)
-        self.entries[:, :, start:end] = entries.detach()
+        if torch.is_grad_enabled() and (entries.requires_grad or self.entries.requires_grad):
+            # what earlier calls have read must stay as it was for their gradients
+            self.entries = self.entries.clone()
+        self.entries[:, :, start:end] = entries
         self.length = end
         return self.entries[:, :, :end]
 
@@ -127,7 +159,7 @@ class MultiHeadLatentAttention(nn.Module):
     c^Q_t = \operatorname{norm}(W^{DQ} x_t)$$
 
     R turns by position. Only $c_t$ and the one turned key $R_t W^{KR} x_t$, which all heads share,
-    need to be kept. The scale is 1/√(head_dim + rope_dim).
+    need to be kept.
 
     The naive form makes every head's keys and values. The absorbed form moves $W^{UK}$ to the
     query and $W^{UV}$ behind the mixing, and attends to the kept vectors themselves: the same
@@ -145,6 +177,7 @@ class MultiHeadLatentAttention(nn.Module):
         theta: Base θ of the rotary angles.
         interleaved: Whether rotary pairs are neighbours, as in DeepSeek's code.
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
+        scale: Factor on the scores, in both forms; 1/√(head_dim + rope_dim) if None.
         attend: The attention function, called as PyTorch's.
 
     Attributes:
@@ -160,18 +193,18 @@ class MultiHeadLatentAttention(nn.Module):
     Raises:
         TypeError: If an argument has the wrong type.
         ValueError: If a size is below 1, `rope_dim` is odd, or `dropout` or `theta` is out of
-            range.
+            range. `scale` must be finite.
 
     Example:
         ```python
         import torch
 
-        from attn_docs import LatentCache, MultiHeadLatentAttention
+        from attn_docs import MultiHeadLatentAttention
 
         torch.manual_seed(0)
         attend = MultiHeadLatentAttention(24, 3, kv_rank=8, head_dim=6, rope_dim=4, value_dim=5)
-        x, cache = torch.randn(2, 5, 24), LatentCache(2, kv_rank=8, rope_dim=4, capacity=5)
-        steps = [attend(x[:, [t]], is_causal=True, cache=cache) for t in range(5)]
+        x, cache = torch.randn(2, 5, 24), attend.new_cache(batch=2, capacity=5)
+        steps = [attend(x[:, [t]], cache=cache) for t in range(5)]
         print(torch.allclose(torch.cat(steps, dim=1), attend(x, is_causal=True), atol=1e-6))
         #> True
         ```
@@ -193,6 +226,7 @@ class MultiHeadLatentAttention(nn.Module):
         theta: float = 10000.0,
         interleaved: bool = True,
         dropout: float = 0.0,
+        scale: float | None = None,
         attend: Callable[..., Tensor] = F.scaled_dot_product_attention,
     ) -> None:
         super().__init__()
@@ -203,11 +237,15 @@ class MultiHeadLatentAttention(nn.Module):
         if rope_dim % 2:
             raise ValueError(f"rope_dim must be even; got {rope_dim}")
         check_dropout(dropout)
+        check_scale(scale)
         check_callable("attend", attend)
+        if scale is None and isinstance(attend, partial):
+            scale = attend.keywords.get("scale")  # the absorbed form would not know it
         self.num_heads = num_heads
         self.kv_rank, self.head_dim = kv_rank, head_dim
         self.rope_dim, self.value_dim = rope_dim, value_dim
         self.dropout = dropout
+        self.scale = scale
         self.attend = attend
         self.rotary = RotaryEmbedding(rope_dim, theta=theta, interleaved=interleaved)
         query_dim = num_heads * (head_dim + rope_dim)
@@ -229,7 +267,8 @@ class MultiHeadLatentAttention(nn.Module):
         x: Tensor,
         *,
         attn_mask: Tensor | None = None,
-        is_causal: bool = False,
+        key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
         need_weights: bool = False,
         cache: LatentCache | None = None,
         positions: Tensor | None = None,
@@ -241,13 +280,18 @@ class MultiHeadLatentAttention(nn.Module):
             x: (batch, n, embed_dim), in the weights' dtype.
             attn_mask: Boolean, True where a query may attend, or additive (float32 or the
                 weights' dtype). (n, m), (batch, n, m) or (batch, heads, n, m), each axis 1 or
-                in full: (batch, 1, 1, m) for padding.
-            is_causal: If True, query i sees keys 0 to i; with `attn_mask`, both hold. With a
-                cache, `x` goes on where the cache ends: the last query sees every key.
-            need_weights: If True, the weights are returned as well.
+                in full.
+            key_padding_mask: Boolean (batch, m), True where the key is no padding: as Hugging
+                Face's `attention_mask`, and the opposite of PyTorch's argument of this name.
+            is_causal: If True, query i sees keys 0 to i; the masks hold as well. With a cache,
+                `x` goes on where the cache ends: the last query sees every key. If None, True
+                with a cache, else False.
+            need_weights: If True, the weights are returned as well: a second attention over an
+                m × m identity, slow, for looking at.
             cache: What was kept of the positions before `x`; that of `x` is added. m counts all.
             positions: Integers, 0 or more; (n,) or (batch, n); if None, from 0 or from the
-                cache's length on.
+                cache's length on. Reading their values waits for the device, so what a compiler
+                traces does not check them.
             absorb: Which form computes: True for the absorbed one, False for the naive one; if
                 None, the one that multiplies less: absorbed for few queries after a long cache.
 
@@ -261,7 +305,8 @@ class MultiHeadLatentAttention(nn.Module):
         """
         seen = self._check(x, is_causal, need_weights, cache, positions, absorb)
         batch, n, m = x.size(0), x.size(1), seen + x.size(1)
-        mask = head_mask(attn_mask, (batch, self.num_heads, n, m), x)
+        is_causal = cache is not None if is_causal is None else is_causal
+        mask = head_mask(attn_mask, key_padding_mask, (batch, self.num_heads, n, m), x)
         if absorb is None:
             absorb = self._absorbed_multiplies_less(n, m)
         if positions is None:
@@ -269,11 +314,11 @@ class MultiHeadLatentAttention(nn.Module):
 
         query = split_heads(self._query(x), self.num_heads)  # b h n head_dim+rope_dim
         query, query_rope = _cut(query, self.head_dim)
-        query_rope = self.rotary(query_rope, positions)  # b h n rope_dim
         latent, key_rope = _cut(self.kv_a_proj(x).unsqueeze(1), self.kv_rank)  # b 1 n …
-        entries = torch.cat((self.kv_a_norm(latent), self.rotary(key_rope, positions)), dim=-1)
-        if cache is not None:
-            entries = cache.update(entries)  # b 1 m kv_rank+rope_dim
+        query_rope, key_rope = self.rotary.rotate(query_rope, key_rope, positions)  # … rope_dim
+        entries = torch.cat((self.kv_a_norm(latent), key_rope), dim=-1)
+        if cache is not None:  # b 1 m kv_rank+rope_dim
+            entries = cache.update(entries.to(cache.entries.dtype)).to(entries.dtype)
 
         if is_causal and (seen or mask is not None):
             allowed = causal_mask(n, m, offset=seen, device=x.device)
@@ -281,10 +326,11 @@ class MultiHeadLatentAttention(nn.Module):
         if absorb:  # every head attends to the entries: multi-query attention
             query = torch.einsum("bhnd,hdc->bhnc", query, self._up()[0])  # b h n kv_rank
             key = value = entries
-            options = {"scale": (self.head_dim + self.rope_dim) ** -0.5, "enable_gqa": True}
+            scale = (self.head_dim + self.rope_dim) ** -0.5 if self.scale is None else self.scale
+            options: dict[str, float] = {"scale": scale, "enable_gqa": True}
         else:  # every head gets keys and values of its own: multi-head attention
             key, value = self._unpack(entries)
-            options = {}
+            options = {} if self.scale is None else {"scale": self.scale}
         query = torch.cat((query, query_rope), dim=-1)
         dropout_p = self.dropout if self.training else 0.0
         heads = self.attend(query, key, value, mask, dropout_p, is_causal, **options)
@@ -294,8 +340,42 @@ class MultiHeadLatentAttention(nn.Module):
         if not need_weights:
             return output
         # the weighted mean of the rows of the identity is the weights themselves
-        identity = torch.eye(m, dtype=key.dtype, device=key.device).expand(*key.shape[:2], m, m)
+        identity = one_hot(None, m, like=key)
         return output, self.attend(query, key, identity, mask, 0.0, is_causal, **options)
+
+    def new_cache(
+        self, batch: int, capacity: int, *, dtype: torch.dtype | None = None
+    ) -> LatentCache:
+        """Return an empty cache for this layer: its sizes and device.
+
+        Args:
+            batch: Number of sequences.
+            capacity: How many positions there is room for.
+            dtype: That of the entries; if None, the one this layer computes in, which under
+                autocast is autocast's.
+
+        Raises:
+            TypeError: If an argument has the wrong type.
+            ValueError: If a size is below 1.
+        """
+        weight = self.kv_a_proj.weight
+        dtype = cache_dtype(weight) if dtype is None else dtype
+        sizes = (batch, self.kv_rank, self.rope_dim, capacity)
+        return LatentCache(*sizes, dtype=dtype, device=weight.device)
+
+    def extra_repr(self) -> str:
+        """Say what was set."""
+        return set_options(
+            self,
+            "num_heads",
+            "head_dim",
+            "rope_dim",
+            "value_dim",
+            "kv_rank",
+            "q_rank",
+            "dropout",
+            "scale",
+        )
 
     def _query(self, x: Tensor) -> Tensor:
         if self.q_rank is None:
@@ -329,7 +409,7 @@ class MultiHeadLatentAttention(nn.Module):
     def _check(
         self,
         x: Tensor,
-        is_causal: bool,
+        is_causal: bool | None,
         need_weights: bool,
         cache: LatentCache | None,
         positions: Tensor | None,
@@ -338,7 +418,8 @@ class MultiHeadLatentAttention(nn.Module):
         """Check the call; return how many positions came before."""
         weight = self.kv_a_proj.weight
         check_sequence("x", x, "embed_dim", self.kv_a_proj.in_features, weight)
-        check_flag("is_causal", is_causal)
+        if is_causal is not None:
+            check_flag("is_causal", is_causal)
         check_flag("need_weights", need_weights)
         if absorb is not None:
             check_flag("absorb", absorb)

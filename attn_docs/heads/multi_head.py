@@ -17,13 +17,14 @@ from attn_docs._checks import (
     check_heads,
     check_instance,
     check_positions,
+    check_scale,
     check_sequence,
     check_size,
 )
-from attn_docs.foundations.masks import causal_mask
 from attn_docs.heads import _torch
-from attn_docs.heads._masks import and_mask, cache_mask, head_mask
-from attn_docs.memory.kv_cache import KVCache
+from attn_docs.heads._masks import cache_mask, head_mask, window_mask
+from attn_docs.heads._options import cache_dtype, has_biases, one_hot, set_options
+from attn_docs.memory.kv_cache import ContextCache, KVCache
 from attn_docs.position.rotary import RotaryEmbedding
 
 
@@ -109,8 +110,8 @@ class MultiHeadAttention(nn.Module):
     Y = \operatorname{Concat}(\operatorname{head}_1, \dots, \operatorname{head}_h) W^O$$
 
     Each projection keeps the matrices of all heads in one layer: head i's are its rows i·head_dim
-    to (i+1)·head_dim. The scale is 1/√head_dim. With `num_kv_heads`, query heads share keys and
-    values: see `GroupedQueryAttention`, and for a single key head `MultiQueryAttention`.
+    to (i+1)·head_dim. With `num_kv_heads`, query heads share keys and values: see
+    `GroupedQueryAttention`, and for a single key head `MultiQueryAttention`.
 
     Args:
         embed_dim: Size of the vectors that come in and go out.
@@ -120,7 +121,12 @@ class MultiHeadAttention(nn.Module):
         kv_dim: Size of the vectors attended to; `embed_dim` if None.
         head_dim: Size of a head; `embed_dim / num_heads` if None.
         bias: Whether the four projections add a bias.
+        qkv_bias: Whether those of queries, keys and values do; as `bias` says if None.
+        out_bias: Whether that of the output does; as `bias` says if None.
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
+        scale: Factor on the scores; what `attend` takes for itself, 1/√head_dim, if None.
+        window: How many positions a query sees, its own and those before; all if None. A cache
+            must have the same.
         attend: The attention function, called as PyTorch's, with `enable_gqa=True` where heads
             share keys. Pass `attn_docs.scaled_dot_product_attention` to see the formula at work.
         rotary: Turns queries and keys by their positions; none are used if None.
@@ -134,7 +140,8 @@ class MultiHeadAttention(nn.Module):
     Raises:
         TypeError: If an argument has the wrong type.
         ValueError: If a size is below 1, `num_kv_heads` does not divide `num_heads`, `num_heads`
-            does not divide `embed_dim` and `head_dim` is None, or `dropout` is out of range.
+            does not divide `embed_dim` and `head_dim` is None, or `dropout` or `scale` is out of
+            range.
 
     Example:
         ```python
@@ -162,15 +169,22 @@ class MultiHeadAttention(nn.Module):
         kv_dim: int | None = None,
         head_dim: int | None = None,
         bias: bool = True,
+        qkv_bias: bool | None = None,
+        out_bias: bool | None = None,
         dropout: float = 0.0,
+        scale: float | None = None,
+        window: int | None = None,
         attend: Callable[..., Tensor] = F.scaled_dot_product_attention,
         rotary: RotaryEmbedding | None = None,
     ) -> None:
         super().__init__()
         kv_dim = embed_dim if kv_dim is None else kv_dim
         head_dim = check_heads(embed_dim, num_heads, kv_dim, head_dim)
-        check_flag("bias", bias)
+        qkv_bias, out_bias = has_biases(bias, qkv_bias, out_bias)
         check_dropout(dropout)
+        check_scale(scale)
+        if window is not None:
+            check_size("window", window)
         check_callable("attend", attend)
         check_instance("rotary", rotary, RotaryEmbedding)
         if rotary is not None and rotary.head_dim != head_dim:
@@ -182,20 +196,23 @@ class MultiHeadAttention(nn.Module):
         self.num_kv_heads = num_kv_heads
         self.head_dim = head_dim
         self.dropout = dropout
+        self.scale = scale
+        self.window = window
         self.attend = attend
         self.rotary = rotary
-        self.q_proj = nn.Linear(embed_dim, num_heads * head_dim, bias=bias)
-        self.k_proj = nn.Linear(kv_dim, num_kv_heads * head_dim, bias=bias)
-        self.v_proj = nn.Linear(kv_dim, num_kv_heads * head_dim, bias=bias)
-        self.out_proj = nn.Linear(num_heads * head_dim, embed_dim, bias=bias)
+        self.q_proj = nn.Linear(embed_dim, num_heads * head_dim, bias=qkv_bias)
+        self.k_proj = nn.Linear(kv_dim, num_kv_heads * head_dim, bias=qkv_bias)
+        self.v_proj = nn.Linear(kv_dim, num_kv_heads * head_dim, bias=qkv_bias)
+        self.out_proj = nn.Linear(num_heads * head_dim, embed_dim, bias=out_bias)
 
     def forward(
         self,
         x: Tensor,
-        context: Tensor | None = None,
+        context: Tensor | ContextCache | None = None,
         *,
         attn_mask: Tensor | None = None,
-        is_causal: bool = False,
+        key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
         need_weights: bool = False,
         cache: KVCache | None = None,
         positions: Tensor | None = None,
@@ -204,17 +221,23 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             x: (batch, n, embed_dim), in the weights' dtype.
-            context: (batch, m, kv_dim), same dtype; `x` if None.
+            context: (batch, m, kv_dim), same dtype, or what `cache_context` made of it; `x` if
+                None.
             attn_mask: Boolean, True where a query may attend, or additive (float32 or the
                 weights' dtype). (n, m), (batch, n, m) or (batch, heads, n, m), each axis 1 or
-                in full: (batch, 1, 1, m) for padding.
-            is_causal: If True, query i sees keys 0 to i; with `attn_mask`, both hold. With a
-                cache, `x` goes on where the cache ends: the last query sees every key.
-            need_weights: If True, the weights are returned as well.
+                in full.
+            key_padding_mask: Boolean (batch, m), True where the key is no padding: as Hugging
+                Face's `attention_mask`, and the opposite of PyTorch's argument of this name.
+            is_causal: If True, query i sees keys 0 to i; the masks hold as well. With a cache,
+                `x` goes on where the cache ends: the last query sees every key. If None, True
+                with a cache, else False. There is no causal order between `x` and a context.
+            need_weights: If True, the weights are returned as well: a second attention over an
+                m × m identity, slow, for looking at.
             cache: Keys and values of the positions before `x`; those of `x` are added. Then m,
                 in masks and weights, counts all positions so far, kept or not.
             positions: Integers, 0 or more, for `rotary`; (n,) or (batch, n); if None, from 0 or
-                from the cache's length on.
+                from the cache's length on. Reading their values waits for the device, so what a
+                compiler traces does not check them.
 
         Returns:
             (batch, n, embed_dim); with `need_weights` also the weights of each head, before
@@ -222,69 +245,131 @@ class MultiHeadAttention(nn.Module):
 
         Raises:
             TypeError: If an argument has the wrong type or dtype.
-            ValueError: If shapes do not fit, the cache has no room, or there is a context with a
-                cache or with `rotary`. A cache is as before.
+            ValueError: If shapes do not fit, the cache has no room or another window, or there is
+                a context with a cache, a window, `rotary` or `is_causal`. A cache is as before.
         """
-        context = x if context is None else self._check_context(context, cache)
         n, m = self._check(x, context, is_causal, need_weights, cache, positions)
+        is_causal = cache is not None if is_causal is None else is_causal
 
         query = split_heads(self.q_proj(x), self.num_heads)  # b h n d
-        # every query reads all keys and values: a copy with a head's rows in a row pays
-        key = split_heads(self.k_proj(context), self.num_kv_heads).contiguous()  # b g m d
-        value = split_heads(self.v_proj(context), self.num_kv_heads).contiguous()  # b g m d
+        key, value = self._key_value(x if context is None else context)  # b g m d
         if self.rotary is not None:
             positions = torch.arange(m - n, m, device=x.device) if positions is None else positions
-            query, key = self.rotary(query, positions), self.rotary(key, positions)
+            query, key = self.rotary.rotate(query, key, positions)
 
-        mask = head_mask(attn_mask, (x.size(0), self.num_heads, n, m), query)
-        kept = None  # the keys' positions, where they are not 0 to m
-        if cache is not None:
-            kept = cache.key_positions(n)
-            mask, is_causal = cache_mask(mask, cache, kept, n, is_causal)
-            key, value = cache.update(key, value)
-        elif mask is not None and is_causal:
-            mask, is_causal = and_mask(mask, causal_mask(n, m, device=x.device)), False
-        options = {"enable_gqa": True} if self.num_kv_heads != self.num_heads else {}
+        scores_shape = (x.size(0), self.num_heads, n, m)
+        mask = head_mask(attn_mask, key_padding_mask, scores_shape, query)
+        kept = cache.key_positions(n) if cache is not None and need_weights else None
+        if cache is None:
+            mask, is_causal = window_mask(mask, self.window, n, m, is_causal, x.device)
+        else:
+            mask, is_causal = cache_mask(mask, cache, n, is_causal)
+            kept_key, kept_value = cache.update(key.to(cache.key.dtype), value.to(cache.key.dtype))
+            key, value = kept_key.to(key.dtype), kept_value.to(key.dtype)
+        options: dict[str, float] = {} if self.scale is None else {"scale": self.scale}
+        if self.num_kv_heads != self.num_heads:
+            options["enable_gqa"] = True
         dropout_p = self.dropout if self.training else 0.0
         heads = self.attend(query, key, value, mask, dropout_p, is_causal, **options)  # b h n d
         output: Tensor = self.out_proj(merge_heads(heads))  # b n embed_dim
         if not need_weights:
             return output
         # the weighted mean of the rows of the identity is the weights themselves
-        kept = torch.arange(m, device=x.device) if kept is None else kept
-        identity = F.one_hot(kept, m).to(key.dtype).expand(*key.shape[:2], -1, -1)
+        identity = one_hot(kept, m, like=key)
         return output, self.attend(query, key, identity, mask, 0.0, is_causal, **options)
 
-    def _check_context(self, context: Tensor, cache: KVCache | None) -> Tensor:
-        for name, value in (("a cache", cache), ("rotary positions", self.rotary)):
+    def cache_context(self, context: Tensor) -> ContextCache:
+        """Return the keys and values of a context, to be given in its place to many calls.
+
+        Args:
+            context: (batch, m, kv_dim), in the weights' dtype.
+
+        Raises:
+            TypeError: If `context` is no tensor of that dtype.
+            ValueError: If its shape does not fit, or positions are rotary.
+        """
+        kv_dim, weight = self.k_proj.in_features, self.k_proj.weight
+        self._refuse_context(None, None)
+        check_sequence("context", context, "kv_dim", kv_dim, weight)
+        return ContextCache(*self._key_value(context))
+
+    def new_cache(self, batch: int, capacity: int, *, dtype: torch.dtype | None = None) -> KVCache:
+        """Return an empty cache for this layer: its heads, window and device.
+
+        Args:
+            batch: Number of sequences.
+            capacity: How many positions there is room for.
+            dtype: That of keys and values; if None, the one this layer computes in, which under
+                autocast is autocast's.
+
+        Raises:
+            TypeError: If an argument has the wrong type.
+            ValueError: If a size is below 1.
+        """
+        weight = self.k_proj.weight
+        dtype = cache_dtype(weight) if dtype is None else dtype
+        sizes = (batch, self.num_kv_heads, self.head_dim, capacity)
+        return KVCache(*sizes, dtype=dtype, device=weight.device, window=self.window)
+
+    def _key_value(self, context: Tensor | ContextCache) -> tuple[Tensor, Tensor]:
+        if isinstance(context, ContextCache):
+            return context.key, context.value
+        # every query reads all keys and values: a copy with a head's rows in a row pays
+        key = split_heads(self.k_proj(context), self.num_kv_heads).contiguous()  # b g m d
+        value = split_heads(self.v_proj(context), self.num_kv_heads).contiguous()  # b g m d
+        return key, value
+
+    def _refuse_context(self, cache: KVCache | None, is_causal: bool | None) -> None:
+        others = {"a cache": cache, "rotary positions": self.rotary, "a window": self.window}
+        for name, value in others.items():
             if value is not None:
                 raise ValueError(f"context must be None with {name}; got a context")
-        return context
+        if is_causal:
+            raise ValueError("is_causal must be False or None with a context; got True")
 
     def _check(
         self,
         x: Tensor,
-        context: Tensor,
-        is_causal: bool,
+        context: Tensor | ContextCache | None,
+        is_causal: bool | None,
         need_weights: bool,
         cache: KVCache | None,
         positions: Tensor | None,
     ) -> tuple[int, int]:
-        """Check all but the mask; return how many queries there are, and how many keys."""
+        """Check all but the masks; return how many queries there are, and how many keys."""
         check_sequence("x", x, "embed_dim", self.q_proj.in_features, self.q_proj.weight)
-        kv_dim, kv_weight = self.k_proj.in_features, self.k_proj.weight
-        batch, n, m = check_context(x, context, "kv_dim", kv_dim, kv_weight)
-        check_flag("is_causal", is_causal)
+        if is_causal is not None:
+            check_flag("is_causal", is_causal)
         check_flag("need_weights", need_weights)
+        if context is not None:
+            self._refuse_context(cache, is_causal)
+        n = x.size(1)
+        if isinstance(context, ContextCache):
+            check_cache(context.key, x, self.num_kv_heads, "head_dim", self.head_dim)
+            m = context.key.size(2)
+        else:
+            attended = x if context is None else context
+            weight = self.k_proj.weight
+            m = check_context(x, attended, "kv_dim", self.k_proj.in_features, weight)[2]
         if positions is not None:
             if self.rotary is None:
                 raise ValueError("positions must be None without rotary; got positions")
-            check_positions(positions, batch, n)
+            check_positions(positions, x.size(0), n)
         check_instance("cache", cache, KVCache)
         if cache is not None:
             check_cache(cache.key, x, self.num_kv_heads, "head_dim", self.head_dim)
+            if self.window not in (None, cache.window):
+                raise ValueError(
+                    f"cache must have window {self.window}, as the module; got {cache.window}"
+                )
             m += cache.length
         return n, m
+
+    def extra_repr(self) -> str:
+        """Say what was set."""
+        return set_options(
+            self, "num_heads", "num_kv_heads", "head_dim", "dropout", "scale", "window"
+        )
 
     @classmethod
     def from_torch(cls, module: nn.MultiheadAttention) -> "MultiHeadAttention":
@@ -311,7 +396,8 @@ class MultiHeadAttention(nn.Module):
         PyTorch's module always attends with its own function: a changed `attend` is not kept.
 
         Raises:
-            ValueError: If heads share keys and values, num_heads·head_dim is not `embed_dim`, or
-                positions are rotary: PyTorch's module has none of these.
+            ValueError: If heads share keys and values, num_heads·head_dim is not `embed_dim`, the
+                biases are set apart, there is a scale or a window, or positions are rotary:
+                PyTorch's module has none of these.
         """
         return _torch.to_torch(self)

@@ -1,13 +1,17 @@
 """The KV cache: keys and values are made once, kept, and read by every later query."""
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
 from attn_docs._checks import (
     check_axes,
+    check_crop,
     check_flag,
     check_float_dtype,
     check_room,
+    check_rows_of_batch,
     check_same_kind,
     check_size,
 )
@@ -18,12 +22,16 @@ class KVCache:
     """Room for the keys and values of every position that a module has seen.
 
     Given to `MultiHeadAttention`, `MultiQueryAttention` or `GroupedQueryAttention` as `cache=`,
-    one for each layer. All room is taken at once, so a new position costs one write. Rows of a
-    batch share their length: shorter rows are padded, and a mask hides the padding.
+    one for each layer; the layer's `new_cache` makes one that fits it. All room is taken at once,
+    so a new position costs one write. Rows of a batch share their length: shorter rows are padded,
+    and a mask hides the padding.
 
     With a `window` only the last `window` positions are kept, the newest in place of the oldest
     (a ring): there are min(capacity, window) slots, and a position's slot is its remainder after
-    division by their number. Gradients do not flow into a cache.
+    division by their number.
+
+    Under autograd, gradients flow as without a cache. For that each call copies the cache and
+    keeps the graph of all calls before it: generate text under `torch.no_grad()`.
 
     Args:
         batch: Number of sequences.
@@ -93,8 +101,46 @@ class KVCache:
         return self.key.nbytes + self.value.nbytes
 
     def reset(self) -> None:
-        """Forget all positions; the room is kept."""
+        """Forget all positions, and how they were made; the room is kept."""
+        self.key, self.value = self.key.detach(), self.value.detach()
         self.length = 0
+
+    def crop(self, length: int) -> None:
+        """Forget the positions from `length` on, as when proposed tokens are rejected.
+
+        Args:
+            length: How many positions stay, 0 or more, at most those that were seen.
+
+        Raises:
+            TypeError: If `length` is no int.
+            ValueError: If it is negative or above the cache's, or positions to go back to were
+                overwritten: a ring that has come round can only be reset.
+        """
+        check_crop(length, self.length, self.key.size(2))
+        self.length = length
+
+    def select(self, rows: Tensor) -> None:
+        """Keep only some sequences of the batch, in a new order: beams, or rows not yet finished.
+
+        Args:
+            rows: Integers (new_batch,), each the number of a sequence; one may come repeatedly.
+
+        Raises:
+            TypeError: If `rows` holds no integers.
+            ValueError: If it has other than one axis, or no number.
+            IndexError: If there is no such sequence.
+        """
+        check_rows_of_batch(rows)
+        self.key, self.value = self.key[rows], self.value[rows]
+
+    def __repr__(self) -> str:
+        """Say sizes and fill."""
+        batch, num_kv_heads, _, head_dim = self.key.shape
+        return (
+            f"KVCache({batch=}, {num_kv_heads=}, {head_dim=}, capacity={self.capacity}, "
+            f"window={self.window}, dtype={self.key.dtype}, device='{self.key.device}', "
+            f"length={self.length})"
+        )
 
     def key_positions(self, new: int) -> Tensor:
         """Return the positions of the keys that `update` returns for `new` more.
@@ -133,10 +179,12 @@ class KVCache:
             ValueError: If `new` is below 1, or there is no room.
         """
         check_flag("is_causal", is_causal)
-        keys, end = self.key_positions(new), self.length + new  # m
+        self._check_room(new)
+        end = self.length + new  # m
         in_window = self.window is None or end <= self.window
         if new == 1 or (in_window and not is_causal):
             return None
+        keys = self.key_positions(new)
         queries = torch.arange(self.length, end, device=keys.device).unsqueeze(1)  # new 1
         allowed = keys <= queries if is_causal else torch.ones_like(keys <= queries)
         return allowed if self.window is None else allowed & (keys > queries - self.window)
@@ -165,10 +213,10 @@ class KVCache:
                 raise ValueError(f"{name} must have shape {wanted}; got {tuple(new.shape)}")
         n, slots, start = key.size(2), self.key.size(2), self.length
         self._check_room(n)
-        key, value, end = key.detach(), value.detach(), start + n
+        end = start + n
         if end <= slots or n == 1:
-            places = slice(start, end) if end <= slots else slice(start % slots, start % slots + 1)
-            self.key[:, :, places], self.value[:, :, places] = key, value
+            first = start if end <= slots else start % slots
+            self._write(slice(first, first + n), key, value)
             self.length = end
             return self.key[:, :, :end], self.value[:, :, :end]
         # the new ones would overwrite keys that the first of their queries still sees
@@ -176,14 +224,72 @@ class KVCache:
         last = torch.arange(end - slots, end, device=key.device) % slots
         key = torch.cat((self.key[:, :, kept], key), dim=2)
         value = torch.cat((self.value[:, :, kept], value), dim=2)
-        self.key[:, :, last], self.value[:, :, last] = key[:, :, -slots:], value[:, :, -slots:]
+        self._write(last, key[:, :, -slots:], value[:, :, -slots:])
         self.length = end
         return key, value
+
+    def _write(self, places: slice | Tensor, key: Tensor, value: Tensor) -> None:
+        if torch.is_grad_enabled() and (key.requires_grad or self.key.requires_grad):
+            # what earlier calls have read must stay as it was for their gradients
+            self.key, self.value = self.key.clone(), self.value.clone()
+        self.key[:, :, places], self.value[:, :, places] = key, value
 
     def _check_room(self, new: int) -> None:
         check_size("the number of new positions", new)
         if self.window is None or self.window > self.capacity:  # else a ring, which never fills
             check_room(self.length, new, self.capacity)
+
+
+@dataclass(frozen=True)
+class ContextCache:
+    """The keys and values of a context, made once for all later queries, as in cross-attention.
+
+    Made by a layer's `cache_context`, and given to that layer in place of the context. Gradients
+    flow through it to the context and to the projections.
+
+    Attributes:
+        key: (batch, num_kv_heads, m, head_dim).
+        value: (batch, num_kv_heads, m, head_dim).
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import MultiHeadAttention
+
+        torch.manual_seed(0)
+        attend = MultiHeadAttention(embed_dim=12, num_heads=3, kv_dim=8)
+        x, context = torch.randn(2, 5, 12), torch.randn(2, 7, 8)
+        kept = attend.cache_context(context)
+        steps = [attend(x[:, [t]], kept) for t in range(5)]  # the context is projected once
+        print(torch.allclose(torch.cat(steps, dim=1), attend(x, context), atol=1e-6))
+        #> True
+        ```
+
+    Reference:
+        Vaswani et al., "Attention Is All You Need", section 3.2.3, arXiv:1706.03762 (2017).
+    """
+
+    key: Tensor
+    value: Tensor
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the keys and values take."""
+        return self.key.nbytes + self.value.nbytes
+
+    def select(self, rows: Tensor) -> "ContextCache":
+        """Return a cache of some sequences of the batch, as `KVCache.select` picks them."""
+        check_rows_of_batch(rows)
+        return ContextCache(self.key[rows], self.value[rows])
+
+    def __repr__(self) -> str:
+        """Say sizes and fill."""
+        batch, num_kv_heads, length, head_dim = self.key.shape
+        return (
+            f"ContextCache({batch=}, {num_kv_heads=}, {length=}, {head_dim=}, "
+            f"dtype={self.key.dtype}, device='{self.key.device}')"
+        )
 
 
 def sliding_window_mask(

@@ -14,6 +14,7 @@ from attn_docs._checks import (
     check_rotary_dim,
     check_size,
 )
+from attn_docs._renamed import renamed
 
 
 def apply_rotary(
@@ -73,15 +74,24 @@ def apply_rotary(
     check_positive("theta", theta)
     check_flag("interleaved", interleaved)
     check_positions(positions, x.size(0), x.size(2))
+    cos, sin = _cos_sin(x, positions, theta, rotary_dim)
+    return _rotate(x, cos, sin, interleaved)
 
+
+def _cos_sin(x: Tensor, positions: Tensor, theta: float, rotary_dim: int) -> tuple[Tensor, Tensor]:
+    """Return cosine and sine of each pair's angle at each position: (n, D/2) or (b, 1, n, D/2)."""
     dtype = torch.promote_types(x.dtype, torch.float32)
     pair = torch.arange(0, rotary_dim, 2, device=x.device).to(dtype)  # 2i
     omega = 1.0 / theta ** (pair / rotary_dim)
     angles = positions.to(x.device).unsqueeze(-1) * omega  # n D/2
     if angles.ndim == 3:
         angles = angles.unsqueeze(1)  # b 1 n D/2
-    cos, sin = angles.cos(), angles.sin()
+    return angles.cos(), angles.sin()
 
+
+def _rotate(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool) -> Tensor:
+    """Turn the pairs that there are cosines for; leave the rest."""
+    rotary_dim = 2 * cos.size(-1)
     turned, rest = x[..., :rotary_dim], x[..., rotary_dim:]
     if interleaved:
         a, b = turned[..., 0::2], turned[..., 1::2]
@@ -89,7 +99,8 @@ def apply_rotary(
     else:
         a, b = turned.chunk(2, dim=-1)
         turned = torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)
-    return torch.cat((turned.to(x.dtype), rest), dim=-1)
+    turned = turned.to(x.dtype)
+    return torch.cat((turned, rest), dim=-1) if rest.size(-1) else turned
 
 
 class RotaryEmbedding(nn.Module):
@@ -145,6 +156,29 @@ class RotaryEmbedding(nn.Module):
         self.rotary_dim = check_rotary_dim(rotary_dim, head_dim)
         self.interleaved = interleaved
 
+    def rotate(self, query: Tensor, key: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """Turn queries and keys of the same positions, for a module that has checked all three.
+
+        Cosines are computed once for both, and nothing is read back from the device.
+
+        Args:
+            query: (batch, heads, length, head_dim).
+            key: (batch, key heads, length, head_dim), same dtype.
+            positions: As for a call; a caller who did not make them checks them.
+
+        Returns:
+            Both, turned: shapes and dtype as before.
+        """
+        cos, sin = _cos_sin(query, positions, self.theta, self.rotary_dim)
+        return _rotate(query, cos, sin, self.interleaved), _rotate(key, cos, sin, self.interleaved)
+
+    def extra_repr(self) -> str:
+        """Say what was set."""
+        return (
+            f"{self.head_dim}, theta={self.theta}, rotary_dim={self.rotary_dim}, "
+            f"interleaved={self.interleaved}"
+        )
+
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
         """Turn queries or keys by their positions.
 
@@ -170,7 +204,9 @@ class RotaryEmbedding(nn.Module):
         )
 
 
-def to_half_split(weight: Tensor, num_heads: int, *, rotary_dim: int | None = None) -> Tensor:
+def rotary_to_half_split(
+    weight: Tensor, num_heads: int, *, rotary_dim: int | None = None
+) -> Tensor:
     r"""Reorder a query or key projection made for neighbouring pairs, for pairs of two halves.
 
     $$W'_{h,\,i} = W_{h,\,2i} \qquad W'_{h,\,i + D/2} = W_{h,\,2i+1} \qquad i < D/2$$
@@ -195,9 +231,9 @@ def to_half_split(weight: Tensor, num_heads: int, *, rotary_dim: int | None = No
         ```python
         import torch
 
-        from attn_docs import to_half_split
+        from attn_docs import rotary_to_half_split
 
-        print(to_half_split(torch.arange(8.0), num_heads=2))
+        print(rotary_to_half_split(torch.arange(8.0), num_heads=2))
         #> tensor([0., 2., 1., 3., 4., 6., 5., 7.])
         ```
 
@@ -211,12 +247,14 @@ def to_half_split(weight: Tensor, num_heads: int, *, rotary_dim: int | None = No
     return torch.cat((turned, rest), dim=1).reshape(weight.shape)
 
 
-def to_interleaved(weight: Tensor, num_heads: int, *, rotary_dim: int | None = None) -> Tensor:
+def rotary_to_interleaved(
+    weight: Tensor, num_heads: int, *, rotary_dim: int | None = None
+) -> Tensor:
     r"""Reorder a query or key projection made for pairs of two halves, for neighbouring pairs.
 
     $$W'_{h,\,2i} = W_{h,\,i} \qquad W'_{h,\,2i+1} = W_{h,\,i + D/2} \qquad i < D/2$$
 
-    The inverse of `to_half_split`.
+    The inverse of `rotary_to_half_split`.
 
     Args:
         weight: The weight (num_heads·head_dim, input_dim) or the bias (num_heads·head_dim,) of
@@ -235,9 +273,9 @@ def to_interleaved(weight: Tensor, num_heads: int, *, rotary_dim: int | None = N
         ```python
         import torch
 
-        from attn_docs import to_interleaved
+        from attn_docs import rotary_to_interleaved
 
-        print(to_interleaved(torch.tensor([0.0, 2, 1, 3, 4, 6, 5, 7]), num_heads=2))
+        print(rotary_to_interleaved(torch.tensor([0.0, 2, 1, 3, 4, 6, 5, 7]), num_heads=2))
         #> tensor([0., 1., 2., 3., 4., 5., 6., 7.])
         ```
 
@@ -249,6 +287,15 @@ def to_interleaved(weight: Tensor, num_heads: int, *, rotary_dim: int | None = N
     turned, rest = heads[:, :rotary_dim], heads[:, rotary_dim:]
     turned = torch.stack(turned.chunk(2, dim=1), dim=2).flatten(1, 2)
     return torch.cat((turned, rest), dim=1).reshape(weight.shape)
+
+
+__getattr__ = renamed(
+    __name__,
+    {
+        "to_half_split": "rotary_to_half_split",
+        "to_interleaved": "rotary_to_interleaved",
+    },
+)
 
 
 def _heads(weight: Tensor, num_heads: int, rotary_dim: int | None) -> tuple[Tensor, int]:

@@ -3,7 +3,8 @@
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attn_docs._checks import check_dropout, check_mask, check_sequence, check_size
+from attn_docs._checks import check_dropout, check_scale, check_sequence, check_size
+from attn_docs.foundations._padding import padded_mask
 from attn_docs.foundations.scaled_dot_product import scaled_dot_product_attention
 
 
@@ -17,6 +18,7 @@ class SelfAttention(nn.Module):
     Args:
         input_dim: Size of the vectors that come in.
         output_dim: Size d of queries, keys and values, and of the vectors that go out.
+        scale: Factor on the scores; 1/√d if None.
 
     Attributes:
         q_proj: Linear layer from `input_dim` to `output_dim`, with bias.
@@ -24,8 +26,8 @@ class SelfAttention(nn.Module):
         v_proj: The same for the values.
 
     Raises:
-        TypeError: If a size is no int.
-        ValueError: If a size is below 1.
+        TypeError: If a size is no int, or `scale` no number.
+        ValueError: If a size is below 1, or `scale` is not finite.
 
     Example:
         ```python
@@ -42,10 +44,12 @@ class SelfAttention(nn.Module):
         Vaswani et al., "Attention Is All You Need", section 3.2.1, arXiv:1706.03762 (2017).
     """
 
-    def __init__(self, input_dim: int, output_dim: int) -> None:
+    def __init__(self, input_dim: int, output_dim: int, *, scale: float | None = None) -> None:
         super().__init__()
         check_size("input_dim", input_dim)
         check_size("output_dim", output_dim)
+        check_scale(scale)
+        self.scale = scale
         self.q_proj = nn.Linear(input_dim, output_dim)
         self.k_proj = nn.Linear(input_dim, output_dim)
         self.v_proj = nn.Linear(input_dim, output_dim)
@@ -61,7 +65,7 @@ class SelfAttention(nn.Module):
         query = self.q_proj(x)  # b n d
         key = self.k_proj(x)  # b n d
         value = self.v_proj(x)  # b n d
-        return scaled_dot_product_attention(query, key, value)
+        return scaled_dot_product_attention(query, key, value, scale=self.scale)
 
 
 class FusedSelfAttention(nn.Module):
@@ -72,14 +76,15 @@ class FusedSelfAttention(nn.Module):
     Args:
         input_dim: Size of the vectors that come in.
         output_dim: Size d of queries, keys and values, and of the vectors that go out.
+        scale: Factor on the scores; 1/√d if None.
 
     Attributes:
         qkv_proj: Linear layer from `input_dim` to 3·`output_dim`, with bias: first the queries,
             then the keys, then the values.
 
     Raises:
-        TypeError: If a size is no int.
-        ValueError: If a size is below 1.
+        TypeError: If a size is no int, or `scale` no number.
+        ValueError: If a size is below 1, or `scale` is not finite.
 
     Example:
         ```python
@@ -103,10 +108,12 @@ class FusedSelfAttention(nn.Module):
         has this layer as `c_attn`.
     """
 
-    def __init__(self, input_dim: int, output_dim: int) -> None:
+    def __init__(self, input_dim: int, output_dim: int, *, scale: float | None = None) -> None:
         super().__init__()
         check_size("input_dim", input_dim)
         check_size("output_dim", output_dim)
+        check_scale(scale)
+        self.scale = scale
         self.qkv_proj = nn.Linear(input_dim, 3 * output_dim)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -118,7 +125,7 @@ class FusedSelfAttention(nn.Module):
         """
         check_sequence("x", x, "input_dim", self.qkv_proj.in_features, self.qkv_proj.weight)
         query, key, value = self.qkv_proj(x).chunk(3, dim=-1)  # b n d, three times
-        return scaled_dot_product_attention(query, key, value)
+        return scaled_dot_product_attention(query, key, value, scale=self.scale)
 
 
 class MaskedSelfAttention(nn.Module):
@@ -131,6 +138,7 @@ class MaskedSelfAttention(nn.Module):
         input_dim: Size of the vectors that come in.
         output_dim: Size d of queries, keys and values, and of the vectors that go out.
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
+        scale: Factor on the scores; 1/√d if None.
 
     Attributes:
         q_proj: Linear layer from `input_dim` to `output_dim`, with bias.
@@ -138,8 +146,8 @@ class MaskedSelfAttention(nn.Module):
         v_proj: The same for the values.
 
     Raises:
-        TypeError: If a size is no int, or `dropout` is no number.
-        ValueError: If a size is below 1, or `dropout` is out of range.
+        TypeError: If a size is no int, or `dropout` or `scale` no number.
+        ValueError: If a size is below 1, or `dropout` or `scale` is out of range.
 
     Example:
         ```python
@@ -159,23 +167,31 @@ class MaskedSelfAttention(nn.Module):
         names attention dropout (section 6.3); its authors' code has it on the weights.
     """
 
-    def __init__(self, input_dim: int, output_dim: int, dropout: float = 0.1) -> None:
+    def __init__(
+        self, input_dim: int, output_dim: int, dropout: float = 0.1, *, scale: float | None = None
+    ) -> None:
         super().__init__()
         check_size("input_dim", input_dim)
         check_size("output_dim", output_dim)
         check_dropout(dropout)
+        check_scale(scale)
+        self.scale = scale
         self.dropout = dropout
         self.q_proj = nn.Linear(input_dim, output_dim)
         self.k_proj = nn.Linear(input_dim, output_dim)
         self.v_proj = nn.Linear(input_dim, output_dim)
 
-    def forward(self, x: Tensor, attn_mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, attn_mask: Tensor | None = None, *, key_padding_mask: Tensor | None = None
+    ) -> Tensor:
         """Let each vector of (batch, n, input_dim) attend to all: (batch, n, output_dim).
 
         Args:
             x: (batch, n, input_dim), in the weights' dtype.
             attn_mask: Boolean, True where a query may attend, or additive. Two axes (n, n) or
-                three, each 1 or that of the scores (batch, n, n): (batch, 1, n) for padding.
+                three, each 1 or that of the scores (batch, n, n).
+            key_padding_mask: Boolean (batch, n), True where the key is no padding: as Hugging
+                Face's `attention_mask`, the opposite of PyTorch's argument of this name.
 
         Returns:
             (batch, n, output_dim); zeros for a query that may attend to nothing.
@@ -188,8 +204,10 @@ class MaskedSelfAttention(nn.Module):
         query = self.q_proj(x)  # b n d
         key = self.k_proj(x)  # b n d
         value = self.v_proj(x)  # b n d
+        scores_shape = (x.size(0), x.size(1), x.size(1))
+        mask = padded_mask(attn_mask, key_padding_mask, scores_shape, query)
         dropout_p = self.dropout if self.training else 0.0
-        return scaled_dot_product_attention(query, key, value, attn_mask, dropout_p)
+        return scaled_dot_product_attention(query, key, value, mask, dropout_p, scale=self.scale)
 
 
 class ScaledDotProductSelfAttention(nn.Module):
@@ -204,14 +222,15 @@ class ScaledDotProductSelfAttention(nn.Module):
     Args:
         embed_dim: Size d of the vectors that come in and go out.
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
+        scale: Factor on the scores; 1/√d if None.
 
     Attributes:
         qkv_proj: Linear layer from d to 3·d, with bias: queries, keys, values.
         out_proj: Linear layer from d to d, with bias. Together 4·d² + 4·d parameters.
 
     Raises:
-        TypeError: If `embed_dim` is no int, or `dropout` is no number.
-        ValueError: If `embed_dim` is below 1, or `dropout` is out of range.
+        TypeError: If `embed_dim` is no int, or `dropout` or `scale` no number.
+        ValueError: If `embed_dim` is below 1, or `dropout` or `scale` is out of range.
 
     Example:
         ```python
@@ -228,21 +247,27 @@ class ScaledDotProductSelfAttention(nn.Module):
         Vaswani et al., "Attention Is All You Need", section 3.2, arXiv:1706.03762 (2017).
     """
 
-    def __init__(self, embed_dim: int, dropout: float = 0.1) -> None:
+    def __init__(self, embed_dim: int, dropout: float = 0.1, *, scale: float | None = None) -> None:
         super().__init__()
         check_size("embed_dim", embed_dim)
         check_dropout(dropout)
+        check_scale(scale)
+        self.scale = scale
         self.dropout = dropout
         self.qkv_proj = nn.Linear(embed_dim, 3 * embed_dim)
         self.out_proj = nn.Linear(embed_dim, embed_dim)
 
-    def forward(self, x: Tensor, attn_mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, attn_mask: Tensor | None = None, *, key_padding_mask: Tensor | None = None
+    ) -> Tensor:
         """Let each vector of (batch, n, embed_dim) attend to all: the same shape.
 
         Args:
             x: (batch, n, embed_dim), in the weights' dtype.
             attn_mask: Boolean, True where a query may attend, or additive. Two axes (n, n) or
-                three, each 1 or that of the scores (batch, n, n): (batch, 1, n) for padding.
+                three, each 1 or that of the scores (batch, n, n).
+            key_padding_mask: Boolean (batch, n), True where the key is no padding: as Hugging
+                Face's `attention_mask`, the opposite of PyTorch's argument of this name.
 
         Returns:
             (batch, n, embed_dim). A query that may attend to nothing gets the bias of `out_proj`.
@@ -254,12 +279,12 @@ class ScaledDotProductSelfAttention(nn.Module):
         check_sequence("x", x, "embed_dim", self.out_proj.in_features, self.qkv_proj.weight)
         query, key, value = self.qkv_proj(x).chunk(3, dim=-1)  # b n d, three times
         batch, length, _ = x.shape
-        check_mask("attn_mask", attn_mask, (batch, length, length), query)
+        mask = padded_mask(attn_mask, key_padding_mask, (batch, length, length), query)
         dropout_p = self.dropout if self.training else 0.0
-        if attn_mask is not None and attn_mask.ndim == 3:
-            attn_mask = attn_mask[:, None]  # b 1 n n
+        if mask is not None and mask.ndim == 3:
+            mask = mask[:, None]  # b 1 n n
         # an axis for the one head: PyTorch has its fast kernels for four axes
         query, key, value = (part[:, None] for part in (query, key, value))  # b 1 n d
-        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p)
+        mixed = F.scaled_dot_product_attention(query, key, value, mask, dropout_p, scale=self.scale)
         output: Tensor = self.out_proj(mixed[:, 0])  # b n d
         return output

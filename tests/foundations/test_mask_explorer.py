@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from torch.nn import functional
 from torch.nn.attention.flex_attention import create_mask
 
-from attn_docs import causal_mask, padding_mask, sliding_window_mask, to_additive
+from attn_docs import causal_mask, mask_to_additive, padding_mask, sliding_window_mask
 from tests.conftest import ROOT, Site
 
 URL = "foundations/masks/"
@@ -146,7 +146,7 @@ def test_each_form_has_the_same_effect() -> None:
     module.batch_first = True
     right = attend(x, x, x, attn_mask=mask)
     added = torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)
-    assert torch.equal(added, to_additive(mask))
+    assert torch.equal(added, mask_to_additive(mask))
     torch.testing.assert_close(attend(x, x, x, attn_mask=added), right)
     torch.testing.assert_close(attend(x, x, x, is_causal=True), attend(x, x, x, attn_mask=causal))
     everyone = torch.ones(4, 4, dtype=torch.bool)

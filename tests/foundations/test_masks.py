@@ -15,10 +15,10 @@ from attn_docs import (
     attention_weights,
     causal_mask,
     invert_mask,
+    mask_to_additive,
+    mask_to_boolean,
     padding_mask,
     scaled_dot_product_attention,
-    to_additive,
-    to_boolean,
 )
 from docs._kit.measure import kernel_of
 from docs._kit.measured import load
@@ -224,37 +224,37 @@ def random_mask(shape: list[int], seed: int = 0) -> torch.Tensor:
 @given(shapes, st.integers(0, 99), st.sampled_from(FLOATS))
 def test_converters_undo_each_other(shape: list[int], seed: int, dtype: torch.dtype) -> None:
     mask = random_mask(shape, seed)
-    additive = to_additive(mask, dtype)
+    additive = mask_to_additive(mask, dtype)
     assert additive.dtype == dtype
     assert additive.shape == mask.shape
     flat = zip(mask.flatten().tolist(), additive.flatten().tolist(), strict=True)
     assert all(entry == (0.0 if may else -math.inf) for may, entry in flat)
-    assert to_boolean(additive).equal(mask)
-    assert to_boolean(mask).equal(mask)
+    assert mask_to_boolean(additive).equal(mask)
+    assert mask_to_boolean(mask).equal(mask)
     for integer in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
-        assert to_boolean(mask.to(integer)).equal(mask)
+        assert mask_to_boolean(mask.to(integer)).equal(mask)
     assert invert_mask(mask).tolist() == mask.logical_not().tolist()
     assert invert_mask(invert_mask(mask)).equal(mask)
 
 
 def test_to_additive_is_float32_unless_told_otherwise() -> None:
-    assert to_additive(causal_mask(2)).dtype == torch.float32
-    assert to_boolean(torch.tensor([-0.0, -math.inf])).tolist() == [True, False]
+    assert mask_to_additive(causal_mask(2)).dtype == torch.float32
+    assert mask_to_boolean(torch.tensor([-0.0, -math.inf])).tolist() == [True, False]
 
 
 def test_converters_leave_their_argument_alone() -> None:
     mask = causal_mask(3)
-    for convert in (to_additive, to_boolean, invert_mask):
-        convert(mask).zero_() if convert is not to_boolean else convert(mask)
+    for convert in (mask_to_additive, mask_to_boolean, invert_mask):
+        convert(mask).zero_() if convert is not mask_to_boolean else convert(mask)
         assert mask.equal(causal_mask(3))
 
 
 @pytest.mark.parametrize("device", [*DEVICES, "meta"])
 def test_converted_masks_stay_on_their_device(device: str) -> None:
     mask = causal_mask(2, 3, device=device)
-    assert to_additive(mask).device == mask.device
+    assert mask_to_additive(mask).device == mask.device
     assert invert_mask(mask).device == mask.device
-    assert device == "meta" or to_boolean(mask.int()).device == mask.device
+    assert device == "meta" or mask_to_boolean(mask.int()).device == mask.device
 
 
 @pytest.mark.parametrize(
@@ -270,25 +270,25 @@ def test_converted_masks_stay_on_their_device(device: str) -> None:
 )
 def test_to_boolean_refuses_what_no_boolean_equals(value: torch.Tensor, message: str) -> None:
     with pytest.raises(ValueError, match="^" + re.escape(message)):
-        to_boolean(value)
+        mask_to_boolean(value)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: to_boolean([1, 0]), "mask must be a torch.Tensor; got list"),
+        (lambda: mask_to_boolean([1, 0]), "mask must be a torch.Tensor; got list"),
         (
-            lambda: to_boolean(torch.ones(2, dtype=torch.complex64)),
+            lambda: mask_to_boolean(torch.ones(2, dtype=torch.complex64)),
             "mask must be boolean, integer or floating-point; got torch.complex64",
         ),
-        (lambda: to_additive([True]), "mask must be a torch.Tensor; got list"),
-        (lambda: to_additive(torch.ones(2)), "mask must be torch.bool; got torch.float32"),
+        (lambda: mask_to_additive([True]), "mask must be a torch.Tensor; got list"),
+        (lambda: mask_to_additive(torch.ones(2)), "mask must be torch.bool; got torch.float32"),
         (
-            lambda: to_additive(causal_mask(2), torch.int32),
+            lambda: mask_to_additive(causal_mask(2), torch.int32),
             "dtype must be float16, bfloat16, float32 or float64; got torch.int32",
         ),
         (
-            lambda: to_additive(causal_mask(2), "float32"),
+            lambda: mask_to_additive(causal_mask(2), "float32"),
             "dtype must be float16, bfloat16, float32 or float64; got 'float32'",
         ),
         (lambda: invert_mask(None), "mask must be a torch.Tensor; got NoneType"),
@@ -304,7 +304,7 @@ def test_converters_refuse_other_types(call: Callable[[], object], message: str)
 def test_additive_and_boolean_masks_attend_alike(dtype: torch.dtype) -> None:
     query, key, value = normal(3, 5, 8), normal(3, 7, 8, seed=1), normal(3, 7, 6, seed=2)
     mask = causal_mask(5, 7, offset=2) & padding_mask([7, 2, 0])[:, None, :]
-    found = scaled_dot_product_attention(query, key, value, to_additive(mask, dtype))
+    found = scaled_dot_product_attention(query, key, value, mask_to_additive(mask, dtype))
     wanted = scaled_dot_product_attention(query, key, value, mask)
     torch.testing.assert_close(found, wanted, rtol=0, atol=1e-15)
     assert not found[2].any()
@@ -335,7 +335,7 @@ def test_inverted_masks_are_what_torchs_module_wants(*, need_weights: bool) -> N
 
 def test_causal_mask_is_torchs_square_subsequent_mask() -> None:
     wanted = torch.nn.Transformer.generate_square_subsequent_mask(6)
-    assert to_additive(causal_mask(6)).equal(wanted)
+    assert mask_to_additive(causal_mask(6)).equal(wanted)
 
 
 @pytest.mark.parametrize(("n", "m"), [(2, 5), (5, 2), (4, 4)])
@@ -448,7 +448,7 @@ def test_the_formula_is_the_weights() -> None:
     S = query.numpy() @ key.numpy().T / d**0.5
     M = np.array([[0 if mask[i, j] == 1 else -np.inf for j in range(m)] for i in range(n)])
     W = np.exp(S + M) / np.exp(S + M).sum(axis=1, keepdims=True)
-    np.testing.assert_array_equal(to_additive(mask).numpy(), M)
+    np.testing.assert_array_equal(mask_to_additive(mask).numpy(), M)
     np.testing.assert_allclose(attention_weights(query, key, mask).numpy(), W, rtol=0, atol=1e-12)
 
 

@@ -398,10 +398,14 @@ def test_can_be_compiled_and_exported_for_any_sizes(attend: ScoreAttention) -> N
 
 def test_signatures_are_those_that_others_build_on() -> None:
     parameters = inspect.signature(ScoreAttention.forward).parameters
-    assert [*parameters][1:] == ["query", "key", "value", "attn_mask", "need_weights"]
+    names = ["query", "key", "value", "attn_mask", "key_padding_mask", "need_weights"]
+    assert [*parameters][1:] == names
     assert parameters["need_weights"].kind is inspect.Parameter.KEYWORD_ONLY
     assert [*inspect.signature(ScoreAttention.score).parameters] == ["self", "query", "key"]
-    assert str(inspect.signature(DotProductAttention)) == "(dropout: float = 0.0) -> None"
+    assert (
+        str(inspect.signature(DotProductAttention))
+        == "(dropout: float = 0.0, *, scale: float | None = None) -> None"
+    )
     gaussian = inspect.signature(GaussianAttention)
     assert str(gaussian) == "(width: float = 1.0, dropout: float = 0.0) -> None"
 

@@ -19,10 +19,10 @@ from attn_docs import (
     MultiQueryAttention,
     RotaryEmbedding,
     grouped_query_attention_repeat,
+    grouped_query_to_multi_head,
+    multi_head_to_grouped_query,
     scaled_dot_product_attention,
     split_heads,
-    to_grouped_query,
-    to_multi_head,
 )
 from docs._tools.blocks import ROOT
 from docs._tools.page import page_module
@@ -86,7 +86,7 @@ def attend_by_loop(
 @pytest.mark.parametrize("groups", [1, 2, 3, 6])
 def test_each_group_is_pooled_row_by_row(groups: int, method: str, bias: bool) -> None:
     multi = multi_head(bias=bias, kv_dim=10)
-    grouped = to_grouped_query(multi, groups, method=method)
+    grouped = multi_head_to_grouped_query(multi, groups, method=method)
     old, new = multi.state_dict(), grouped.state_dict()
     assert list(new) == list(GroupedQueryAttention(24, 6, groups, bias=bias).state_dict())
     for name, rows in new.items():
@@ -98,9 +98,14 @@ def test_each_group_is_pooled_row_by_row(groups: int, method: str, bias: bool) -
 
 def test_the_mean_is_the_default() -> None:
     multi = multi_head()
-    by_default, mean = to_grouped_query(multi, 2), to_grouped_query(multi, 2, method="mean")
+    by_default, mean = (
+        multi_head_to_grouped_query(multi, 2),
+        multi_head_to_grouped_query(multi, 2, method="mean"),
+    )
     assert by_default.k_proj.weight.equal(mean.k_proj.weight)
-    assert not mean.k_proj.weight.equal(to_grouped_query(multi, 2, method="first").k_proj.weight)
+    assert not mean.k_proj.weight.equal(
+        multi_head_to_grouped_query(multi, 2, method="first").k_proj.weight
+    )
 
 
 @pytest.mark.parametrize("groups", [1, 2, 3, 6])
@@ -110,7 +115,7 @@ def test_the_output_is_that_of_a_loop_over_pooled_heads(groups: int) -> None:
         name: pooled_by_loop(rows, 6, groups, 4, "mean") if name.startswith(POOLED) else rows
         for name, rows in multi.state_dict().items()
     }
-    found = to_grouped_query(multi, groups)(x)
+    found = multi_head_to_grouped_query(multi, groups)(x)
     wanted = attend_by_loop(weights, x, 6, lambda i: i // (6 // groups))
     assert error(found, wanted) <= 1e-12
     assert (error(found, multi(x)) > 1e-3) == (groups < 6)
@@ -129,7 +134,7 @@ def test_equal_heads_in_each_group_are_converted_exactly(
                 for i in range(6):
                     first = i // r * r
                     rows[i * 4 : i * 4 + 4] = rows[first * 4 : first * 4 + 4]
-    grouped, x = to_grouped_query(multi, groups, method=method), normal(2, 5, 24)
+    grouped, x = multi_head_to_grouped_query(multi, groups, method=method), normal(2, 5, 24)
     mine, its = (x.clone().requires_grad_() for _ in range(2))
     outputs = grouped(mine, is_causal=True), multi(its, is_causal=True)
     assert error(*outputs) <= 1e-12
@@ -150,7 +155,7 @@ def test_pooled_keys_are_the_mean_of_the_keys(
 ) -> None:
     rotary = data.draw(st.sampled_from([None, RotaryEmbedding(size, interleaved=True)]))
     multi = multi_head(r * g, head_dim=size, rotary=rotary)
-    grouped, x, positions = to_grouped_query(multi, g), normal(2, 5, 24), torch.arange(5)
+    grouped, x, positions = multi_head_to_grouped_query(multi, g), normal(2, 5, 24), torch.arange(5)
     for name in POOLED:
         own = split_heads(getattr(multi, name)(x), r * g)
         shared = split_heads(getattr(grouped, name)(x), g)
@@ -162,9 +167,10 @@ def test_pooled_keys_are_the_mean_of_the_keys(
 @pytest.mark.parametrize("method", ["mean", "first"])
 def test_two_steps_are_as_good_as_one(method: str) -> None:
     multi = multi_head()
-    halfway = to_grouped_query(multi, 3, method=method)
+    halfway = multi_head_to_grouped_query(multi, 3, method=method)
     at_once, in_steps = (
-        to_grouped_query(module, 1, method=method).state_dict() for module in (multi, halfway)
+        multi_head_to_grouped_query(module, 1, method=method).state_dict()
+        for module in (multi, halfway)
     )
     assert all(error(rows, at_once[name]) <= 1e-12 for name, rows in in_steps.items())
 
@@ -172,7 +178,7 @@ def test_two_steps_are_as_good_as_one(method: str) -> None:
 def test_a_multi_query_module_has_nothing_left_to_pool() -> None:
     torch.manual_seed(0)
     module, x = MultiQueryAttention(24, 6).double(), normal(2, 5, 24)
-    grouped = to_grouped_query(module, 1)
+    grouped = multi_head_to_grouped_query(module, 1)
     assert type(grouped) is GroupedQueryAttention
     assert grouped(x).equal(module(x))
 
@@ -180,14 +186,14 @@ def test_a_multi_query_module_has_nothing_left_to_pool() -> None:
 def test_random_keys_and_values_are_those_of_a_new_layer() -> None:
     multi = multi_head(kv_dim=10)
     torch.manual_seed(5)
-    grouped = to_grouped_query(multi, 3, method="random")
+    grouped = multi_head_to_grouped_query(multi, 3, method="random")
     torch.manual_seed(5)
     new = GroupedQueryAttention(24, 6, 3, head_dim=4, kv_dim=10)
     for name, rows in grouped.state_dict().items():
         is_new = name.startswith(POOLED)
         assert rows.equal(new.state_dict()[name].double() if is_new else multi.state_dict()[name])
     torch.manual_seed(6)
-    other = to_grouped_query(multi, 3, method="random")
+    other = multi_head_to_grouped_query(multi, 3, method="random")
     assert not other.k_proj.weight.equal(grouped.k_proj.weight)
 
 
@@ -202,7 +208,10 @@ def test_heads_in_another_order_are_the_same_attention_and_another_conversion() 
                 parameter.copy_(parameter[rows])
         other.out_proj.weight.copy_(other.out_proj.weight[:, rows])
     assert error(other(x), multi(x)) <= 1e-12
-    assert error(to_grouped_query(other, 3)(x), to_grouped_query(multi, 3)(x)) > 1e-3
+    assert (
+        error(multi_head_to_grouped_query(other, 3)(x), multi_head_to_grouped_query(multi, 3)(x))
+        > 1e-3
+    )
     # within a group, the order does not matter to the mean, and it does to the first
     order = [1, 0, 2, 3, 4, 5]
     rows = torch.arange(24).view(6, 4)[order].flatten()
@@ -221,7 +230,11 @@ def test_expansion_is_exact(groups: int, bias: bool) -> None:
     torch.manual_seed(0)
     options = {"head_dim": 4, "bias": bias, "kv_dim": 10}
     grouped = GroupedQueryAttention(24, 6, groups, **options).double()
-    multi, x, context = to_multi_head(grouped), normal(2, 5, 24), normal(2, 7, 10, seed=1)
+    multi, x, context = (
+        grouped_query_to_multi_head(grouped),
+        normal(2, 5, 24),
+        normal(2, 7, 10, seed=1),
+    )
     assert type(multi) is MultiHeadAttention
     assert (multi.num_heads, multi.num_kv_heads) == (6, 6)
     output, weights = multi(x, context, need_weights=True)
@@ -245,7 +258,7 @@ def test_expansion_is_exact(groups: int, bias: bool) -> None:
 def test_expansion_of_a_multi_query_module_is_pytorchs_module_with_equal_heads() -> None:
     torch.manual_seed(0)
     module, x = MultiQueryAttention(24, 6).double(), normal(2, 5, 24)
-    theirs = to_multi_head(module).to_torch()
+    theirs = grouped_query_to_multi_head(module).to_torch()
     assert error(theirs(x, x, x, need_weights=False)[0], module(x)) <= 1e-12
 
 
@@ -255,16 +268,16 @@ def test_multi_head_attention_that_shares_heads_is_converted_as_grouped_query(g:
     grouped, x = GroupedQueryAttention(24, 6, g).double(), normal(2, 5, 24)
     module = MultiHeadAttention(24, 6, num_kv_heads=g).double()
     module.load_state_dict(grouped.state_dict())
-    more, fewer = to_multi_head(module), to_grouped_query(module, 1)
+    more, fewer = grouped_query_to_multi_head(module), multi_head_to_grouped_query(module, 1)
     assert (more.num_kv_heads, fewer.num_kv_heads) == (6, 1)
-    assert more(x).equal(to_multi_head(grouped)(x))
-    assert fewer(x).equal(to_grouped_query(grouped, 1)(x))
+    assert more(x).equal(grouped_query_to_multi_head(grouped)(x))
+    assert fewer(x).equal(multi_head_to_grouped_query(grouped, 1)(x))
     assert error(more(x), module(x)) <= 1e-12
 
 
 def test_expansion_of_multi_head_attention_is_a_copy() -> None:
     multi, x = multi_head(), normal(2, 5, 24)
-    copied = to_multi_head(multi)
+    copied = grouped_query_to_multi_head(multi)
     assert copied(x).equal(multi(x))
     assert copied is not multi
     assert copied.k_proj.weight.data_ptr() != multi.k_proj.weight.data_ptr()
@@ -275,7 +288,7 @@ def test_expansion_of_multi_head_attention_is_a_copy() -> None:
 def test_there_and_back_again(groups: int, method: str) -> None:
     torch.manual_seed(0)
     grouped = GroupedQueryAttention(24, 6, groups).double()
-    again = to_grouped_query(to_multi_head(grouped), groups, method=method)
+    again = multi_head_to_grouped_query(grouped_query_to_multi_head(grouped), groups, method=method)
     for name, rows in grouped.state_dict().items():
         assert error(again.state_dict()[name], rows) <= 1e-15
 
@@ -283,19 +296,19 @@ def test_there_and_back_again(groups: int, method: str) -> None:
 def test_one_step_of_training_makes_the_copies_differ() -> None:
     torch.manual_seed(0)
     grouped, x = GroupedQueryAttention(24, 6, 2).double(), normal(2, 5, 24)
-    multi = to_multi_head(grouped)
+    multi = grouped_query_to_multi_head(grouped)
     optimizer = torch.optim.SGD(multi.parameters(), lr=0.1)
     multi(x).square().sum().backward()
     optimizer.step()
-    assert error(to_grouped_query(multi, 2)(x), multi(x)) > 1e-6
+    assert error(multi_head_to_grouped_query(multi, 2)(x), multi(x)) > 1e-6
 
 
 # --- all else is carried over ----------------------------------------------------------------
 
 CONVERSIONS = {
-    "fewer": lambda module: to_grouped_query(module, 3),
-    "random": lambda module: to_grouped_query(module, 3, method="random"),
-    "more": to_multi_head,
+    "fewer": lambda module: multi_head_to_grouped_query(module, 3),
+    "random": lambda module: multi_head_to_grouped_query(module, 3, method="random"),
+    "more": grouped_query_to_multi_head,
 }
 conversions = pytest.mark.parametrize("convert", CONVERSIONS.values(), ids=CONVERSIONS)
 
@@ -351,14 +364,14 @@ def test_the_old_module_is_as_before_and_nothing_is_shared(convert: Callable) ->
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_a_mean_in_half_precision_is_rounded_once(dtype: torch.dtype) -> None:
     multi = MultiHeadAttention(24, 6, head_dim=4).to(dtype)
-    found = to_grouped_query(multi, 2).k_proj.weight
+    found = multi_head_to_grouped_query(multi, 2).k_proj.weight
     wanted = pooled_by_loop(multi.k_proj.weight.double(), 6, 2, 4, "mean")
     assert error(found.double(), wanted) <= torch.finfo(dtype).eps * wanted.abs().max().item()
 
 
 def test_a_converted_module_decodes_with_a_smaller_cache() -> None:
     multi, x = multi_head(rotary=RotaryEmbedding(4)), normal(2, 5, 24)
-    grouped = to_grouped_query(multi, 2)
+    grouped = multi_head_to_grouped_query(multi, 2)
     caches = [KVCache(2, heads, 4, 5, dtype=torch.float64) for heads in (6, 2)]
     assert caches[0].nbytes == 3 * caches[1].nbytes
     steps = [grouped(x[:, [t]], is_causal=True, cache=caches[1]) for t in range(5)]
@@ -372,7 +385,10 @@ def test_a_converted_module_decodes_with_a_smaller_cache() -> None:
 def test_the_explicit_formula_gives_the_same() -> None:
     multi, x = multi_head(attend=scaled_dot_product_attention), normal(2, 5, 24)
     other = multi_head()
-    assert error(to_grouped_query(multi, 2)(x), to_grouped_query(other, 2)(x)) <= 1e-12
+    assert (
+        error(multi_head_to_grouped_query(multi, 2)(x), multi_head_to_grouped_query(other, 2)(x))
+        <= 1e-12
+    )
 
 
 # --- errors ----------------------------------------------------------------------------------
@@ -382,42 +398,42 @@ def test_the_explicit_formula_gives_the_same() -> None:
     ("call", "kind", "message"),
     [
         (
-            lambda: to_grouped_query(nn.MultiheadAttention(24, 6), 2),
+            lambda: multi_head_to_grouped_query(nn.MultiheadAttention(24, 6), 2),
             TypeError,
             "module must be a MultiHeadAttention; got MultiheadAttention",
         ),
         (
-            lambda: to_multi_head(None),
+            lambda: grouped_query_to_multi_head(None),
             TypeError,
             "module must be a MultiHeadAttention; got NoneType",
         ),
         (
-            lambda: to_grouped_query(multi_head(), 4),
+            lambda: multi_head_to_grouped_query(multi_head(), 4),
             ValueError,
             "num_kv_heads must divide the module's num_kv_heads = 6; got 4",
         ),
         (
-            lambda: to_grouped_query(GroupedQueryAttention(24, 6, 2), 3),
+            lambda: multi_head_to_grouped_query(GroupedQueryAttention(24, 6, 2), 3),
             ValueError,
             "num_kv_heads must divide the module's num_kv_heads = 2; got 3",
         ),
         (
-            lambda: to_grouped_query(multi_head(), 0),
+            lambda: multi_head_to_grouped_query(multi_head(), 0),
             ValueError,
             "num_kv_heads must be 1 or more; got 0",
         ),
         (
-            lambda: to_grouped_query(multi_head(), 2.0),
+            lambda: multi_head_to_grouped_query(multi_head(), 2.0),
             TypeError,
             "num_kv_heads must be an int; got 2.0",
         ),
         (
-            lambda: to_grouped_query(multi_head(), 2, method="sum"),
+            lambda: multi_head_to_grouped_query(multi_head(), 2, method="sum"),
             ValueError,
             "method must be one of mean, first, random; got 'sum'",
         ),
         (
-            lambda: to_grouped_query(multi_head(), 2, method=None),
+            lambda: multi_head_to_grouped_query(multi_head(), 2, method=None),
             ValueError,
             "method must be one of mean, first, random; got None",
         ),
@@ -472,7 +488,7 @@ def test_a_wrong_order_is_not_seen_where_there_is_nothing_to_order(name: str) ->
 @pytest.mark.parametrize("name", ["values_left_new", "queries_pooled"])
 def test_a_wrong_conversion_has_the_right_shape(name: str) -> None:
     multi, x = multi_head(bias=False), normal(2, 5, 24)
-    wanted = to_grouped_query(multi, 3)(x)
+    wanted = multi_head_to_grouped_query(multi, 3)(x)
     found = load(name, mended=False).convert(multi, 3)(x)
     assert found.shape == wanted.shape
     assert error(found, wanted) > 1e-2
@@ -517,7 +533,12 @@ def test_turned_and_reordered_heads_are_the_same_attention() -> None:
     x = normal(2, 5, conversion.EMBED_DIM)
     for other in (conversion.aligned(module, 2), conversion.reordered(module, (2, 0, 3, 1))):
         assert error(other(x), module(x)) <= 1e-12
-        assert error(to_grouped_query(other, 2)(x), to_grouped_query(module, 2)(x)) > 1e-3
+        assert (
+            error(
+                multi_head_to_grouped_query(other, 2)(x), multi_head_to_grouped_query(module, 2)(x)
+            )
+            > 1e-3
+        )
 
 
 def test_the_numbers_are_those_of_the_model() -> None:
@@ -541,7 +562,7 @@ r = h / g
 def test_the_formula_of_the_mean() -> None:
     h, g, d = 6, 2, 4
     multi = multi_head(h, kv_dim=10)
-    grouped = to_grouped_query(multi, g)
+    grouped = multi_head_to_grouped_query(multi, g)
     r = h // g
     for old, new in ((multi.k_proj, grouped.k_proj), (multi.v_proj, grouped.v_proj)):
         W, found = old.weight.view(h, d, 10), new.weight.view(g, d, 10)
@@ -563,7 +584,7 @@ def test_the_formula_of_a_pooled_score() -> None:
     multi = multi_head(h, attend=attend, rotary=RotaryEmbedding(4))
     x = normal(1, 5, 24, seed=1)
     multi(x)
-    to_grouped_query(multi, g)(x)
+    multi_head_to_grouped_query(multi, g)(x)
     (q, k), (query, k_bar) = seen
     r = h // g
     for i in range(h):

@@ -276,7 +276,7 @@ def test_the_ends_are_multi_head_and_multi_query(g: int, other: type[nn.Module])
     ours = GroupedQueryAttention(24, 6, g, kv_dim=10).double()
     ours.load_state_dict(theirs.state_dict())
     x, context, mask = normal(2, 5, 24), normal(2, 7, 10, seed=1), normal(2, 5, 7, seed=2) > -1
-    for options in ({}, {"attn_mask": mask}, {"is_causal": True}):
+    for options in ({}, {"attn_mask": mask}, {"attn_mask": causal_mask(5, 7)}):
         assert ours(x, context, **options).equal(theirs(x, context, **options))
     ours(x, context).sum().backward()
     theirs(x, context).sum().backward()
@@ -293,7 +293,7 @@ def test_it_is_multi_head_attention_told_the_number_of_key_heads(g: int) -> None
     (ours, drawn), (theirs, drawn_by_theirs) = made
     assert drawn.equal(drawn_by_theirs)  # not one random number more
     x, context = normal(2, 5, 24), normal(2, 7, 10, seed=1)
-    for options in ({}, {"is_causal": True}):
+    for options in ({}, {"attn_mask": causal_mask(5, 7)}):
         found = ours(x, context, need_weights=True, **options)
         assert all(map(torch.equal, found, theirs(x, context, need_weights=True, **options)))
     for module in (ours, theirs):
@@ -330,6 +330,7 @@ def test_it_shows_and_keeps_its_name() -> None:
     assert isinstance(module, MultiHeadAttention)
     assert repr(module).splitlines() == [
         "GroupedQueryAttention(",
+        "  num_heads=6, num_kv_heads=2, head_dim=4",
         "  (q_proj): Linear(in_features=24, out_features=24, bias=True)",
         "  (k_proj): Linear(in_features=24, out_features=8, bias=True)",
         "  (v_proj): Linear(in_features=24, out_features=8, bias=True)",
@@ -415,8 +416,8 @@ MASKS = {
     "none": {},
     "boolean": {"attn_mask": normal(5, 7) > -1},
     "additive": {"attn_mask": normal(2, 6, 5, 7).float()},
-    "causal": {"is_causal": True},
-    "both": {"attn_mask": normal(2, 1, 1, 7) > -1, "is_causal": True},
+    "causal": {"attn_mask": causal_mask(5, 7)},
+    "both": {"attn_mask": causal_mask(5, 7), "key_padding_mask": normal(2, 7) > -1},
 }
 
 
@@ -562,7 +563,7 @@ def bad_call(choose: random.Random) -> Callable[[], object]:
     bad += [torch.zeros(2, 5, 23), torch.zeros(1, 2, 5, 24), torch.zeros(2, 5, 24).double()]
     masks = ["x", [True], torch.ones(5), torch.ones(3, 5, 5), torch.ones(5, 5).long()]
     masks += [torch.ones(2, 3, 5, 5), torch.ones(2, 6, 4, 5), torch.ones(2, 2, 6, 5, 5)]
-    flag = {choose.choice(["is_causal", "need_weights"]): choose.choice([0, 1, None])}
+    flag = {choose.choice(["is_causal", "need_weights"]): choose.choice([0, 1, "x"])}
     key = torch.zeros(2, choose.choice([0, 4, 5, 7, 8]), 7, 4)
     sizes = choose.choice([24, 0, -1, 2.5, None]), choose.choice([6, 0, "6"]), 4
     wrong, mask, attend = choose.choice(bad), choose.choice(masks), choose.choice(FORMS)

@@ -31,7 +31,7 @@ from attn_docs import (
     split_heads,
 )
 from docs._tools.page import page_module
-from tests.kit import load_exhibit
+from tests.kit import causal_by_mask, load_exhibit
 
 tables = page_module("heads/multi-head", "tables")
 
@@ -187,7 +187,10 @@ def test_values_and_gradients_agree_with_other_forms(form: str, bias: bool, mask
     inputs += [] if context is x else [context.requires_grad_()]
     upstream = torch.randn(B, N, 12).double()
     expected = other(layer, x, context, full)
-    output = layer(x, None if form == "GPT-2" else context, **arguments)
+    if form == "GPT-2":
+        output = layer(x, **arguments)
+    else:
+        output = layer(x, context, **causal_by_mask(arguments, N, M))
     torch.testing.assert_close(output, expected, atol=1e-12, rtol=1e-12)
     wanted = torch.autograd.grad(expected, inputs, upstream)
     got = torch.autograd.grad(output, inputs, upstream)
@@ -211,7 +214,7 @@ def test_the_formula_and_pytorchs_function_agree(mask: str, device: str) -> None
     layer, x, context = (part.to(device) for part in layer_and_inputs())
     arguments = {
         name: value.to(device) if isinstance(value, Tensor) else value
-        for name, value in masks(N, M)[mask][0].items()
+        for name, value in causal_by_mask(masks(N, M)[mask][0], N, M).items()
     }
     output, weights = layer(x, context, need_weights=True, **arguments)
     for attend in (scaled_dot_product_attention, grouped_query_attention_repeat):
@@ -237,11 +240,11 @@ def test_the_scale_is_that_of_a_head() -> None:
         seen.update(query=query, mask=mask, dropout_p=dropout_p, is_causal=is_causal)
         return F.scaled_dot_product_attention(query, key, value, mask, dropout_p, is_causal)
 
-    layer, x, context = layer_and_inputs(attend=attend, dropout=0.25, head_dim=6)
-    layer(x, context, is_causal=True)
+    layer, x, _ = layer_and_inputs(attend=attend, dropout=0.25, head_dim=6, kv_dim=12)
+    layer(x, is_causal=True)
     assert seen["query"].shape == (B, H, N, 6)  # the function scales by its last size
     assert (seen["mask"], seen["is_causal"], seen["dropout_p"]) == (None, True, 0.25)
-    layer.eval()(x, context, attn_mask=causal_mask(N, M), is_causal=True)
+    layer.eval()(x, attn_mask=causal_mask(N), is_causal=True)
     assert (seen["is_causal"], seen["dropout_p"]) == (False, 0.0)
 
 
@@ -630,23 +633,23 @@ def test_the_weights_are_as_causal_as_the_output_and_shared_heads_are_announced(
 
 def test_what_is_made_on_the_way_is_made_where_the_inputs_are() -> None:
     layer, x, context = layer_and_inputs()
-    mask = padding_mask([M, 3])[:, None]
+    mask = padding_mask([M, 3])
     with torch.device("meta"):  # not where new tensors go by default
-        output, weights = layer(x, context, attn_mask=mask, is_causal=True, need_weights=True)
+        output, weights = layer(x, context, key_padding_mask=mask, need_weights=True)
     assert output.device == weights.device == x.device
 
 
 def test_compiles_without_a_graph_break() -> None:
     layer, x, context = layer_and_inputs()
     compiled = torch.compile(layer, backend="eager", fullgraph=True)
-    arguments = {"attn_mask": padding_mask([M, 3])[:, None], "is_causal": True}
+    arguments = {"key_padding_mask": padding_mask([M, 3])}
     torch.testing.assert_close(compiled(x, context, **arguments), layer(x, context, **arguments))
 
 
 def test_works_under_autocast() -> None:
     layer, x, context = layer_and_inputs(dtype=torch.float32)
     with torch.autocast("cpu", torch.bfloat16):
-        output = layer(x, context, is_causal=True)
+        output = layer(x, context)
     assert output.dtype == torch.bfloat16
     assert output.isfinite().all()
 
@@ -683,7 +686,11 @@ def test_heads_that_share_keys_are_heads_with_equal_keys(kv_heads: int, bias: bo
     shapes = [tuple(layer.weight.shape) for layer in shared.children()]
     assert shapes == [(24, 24), (4 * kv_heads, 10), (4 * kv_heads, 10), (24, 24)]
     x, context = torch.randn(B, N, 24).double(), torch.randn(B, M, 10).double()
-    for options in ({}, {"is_causal": True}, {"attn_mask": padding_mask([M, 2])[:, None]}):
+    for options in (
+        {},
+        {"attn_mask": causal_mask(N, M)},
+        {"key_padding_mask": padding_mask([M, 2])},
+    ):
         found = shared(x, context, need_weights=True, **options)
         wanted = apart(x, context, need_weights=True, **options)
         torch.testing.assert_close(found, wanted, atol=1e-12, rtol=0.0)
@@ -836,7 +843,7 @@ AXES = "attn_mask must have 2 to 4 axes, each 1 or that of the scores "
         ({"cache": KVCache(B, H, 5, 9)}, ValueError,
          "cache must have head_dim 4, as the module; got 5"),
         ({"cache": KVCache(B, H, 4, 9)}, TypeError,
-         "key must have the cache's dtype torch.float32; got torch.float64"),
+         "cache must have x's dtype torch.float64; got torch.float32"),
         ({"positions": torch.arange(4)}, ValueError,
          "positions must have shape (length,) = (5,) or (batch, length) = (2, 5); got (4,)"),
         ({"positions": torch.arange(N) - 1}, ValueError, "positions must be 0 or more; got -1"),

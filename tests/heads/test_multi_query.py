@@ -18,6 +18,7 @@ from attn_docs import (
     MultiHeadAttention,
     MultiQueryAttention,
     RotaryEmbedding,
+    causal_mask,
     merge_heads,
     padding_mask,
     scaled_dot_product_attention,
@@ -34,8 +35,8 @@ LENGTHS = [7, 2]
 CASES = {
     "plain": {},
     "padding": {"attn_mask": padding_mask(LENGTHS)[:, None, None]},
-    "causal": {"is_causal": True},
-    "both": {"attn_mask": padding_mask(LENGTHS)[:, None], "is_causal": True},
+    "causal": {"attn_mask": causal_mask(N, M)},
+    "both": {"attn_mask": causal_mask(N, M), "key_padding_mask": padding_mask(LENGTHS)},
     "additive": {
         "attn_mask": torch.randn(N, M, generator=torch.Generator().manual_seed(3)).double()
     },
@@ -82,8 +83,8 @@ def allowed(case: str, heads: int = HEADS) -> Tensor:
         zeros = torch.zeros(given.shape, dtype=torch.float64)
         boolean = given.dtype == torch.bool
         mask = mask + (zeros.masked_fill(~given, -torch.inf) if boolean else given)
-    if options.get("is_causal"):
-        mask = mask.masked_fill(~torch.ones(N, M, dtype=torch.bool).tril(), -torch.inf)
+    if "key_padding_mask" in options:
+        mask = mask.masked_fill(~options["key_padding_mask"][:, None, None], -torch.inf)
     return mask
 
 
@@ -295,9 +296,9 @@ def run_backward(attend: nn.Module, options: dict[str, object]) -> set[int]:
     "options",
     [
         {},
-        {"is_causal": True},
-        {"attn_mask": padding_mask([LONG, 2])[:, None, None]},
-        {"attn_mask": padding_mask([LONG, 2])[:, None, None], "is_causal": True},
+        {"attn_mask": causal_mask(N, LONG)},
+        {"key_padding_mask": padding_mask([LONG, 2])},
+        {"attn_mask": causal_mask(N, LONG), "key_padding_mask": padding_mask([LONG, 2])},
         {"attn_mask": torch.zeros(N, LONG)},
     ],
     ids=["plain", "causal", "padding", "both", "additive"],

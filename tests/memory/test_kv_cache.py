@@ -263,7 +263,7 @@ def test_without_is_causal_a_chunk_sees_all_of_itself(
     window: int | None, sizes: tuple[int, ...]
 ) -> None:
     module, x = make("grouped"), normal(B, 7, E)
-    found = in_steps(module, x, sizes, room(module, 7, window=window))
+    found = in_steps(module, x, sizes, room(module, 7, window=window), is_causal=False)
     end = torch.tensor([e for e, size in zip(itertools.accumulate(sizes), sizes, strict=True)
                         for _ in range(size)])  # fmt: skip
     keys, queries = torch.arange(7), torch.arange(7)[:, None]
@@ -338,23 +338,34 @@ def test_half_precision_stays_near_the_truth(dtype: torch.dtype) -> None:
     assert error(found.double(), wanted) <= 0.05 * wanted.abs().max()
 
 
-def test_gradients_flow_through_queries_and_not_into_the_cache() -> None:
-    module, x = make("grouped"), normal(B, 5, E).requires_grad_()
-    output = module(x, is_causal=True, cache=room(module, 5))
-    names = [name for name, _ in module.named_parameters()]
-    found = torch.autograd.grad(output.square().sum(), (x, *module.parameters()), allow_unused=True)
-    key, value = (split_heads(p(x.detach()), 3).detach() for p in (module.k_proj, module.v_proj))
-    query = split_heads(module.q_proj(x), H)
-    heads = scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=True)
-    wanted = torch.autograd.grad(
-        module.out_proj(merge_heads(heads)).square().sum(),
-        (x, *module.parameters()),
-        allow_unused=True,
-    )
-    for name, mine, its in zip(("x", *names), found, wanted, strict=True):
-        assert (mine is None) == (its is None) == name.startswith(("k_", "v_"))
-        if mine is not None:
-            assert error(mine, its) <= 1e-10
+@pytest.mark.parametrize("window", [None, 3])
+@pytest.mark.parametrize("sizes", [(7,), (3, 1, 1, 2), (1,) * 7, (2, 5)])
+def test_gradients_are_those_without_a_cache(sizes: tuple[int, ...], window: int | None) -> None:
+    module, x = make("grouped", rotary=True), normal(B, 7, E).requires_grad_()
+    leaves = (x, *module.parameters())
+    found = in_steps(module, x, sizes, room(module, 7, window=window))
+    mask = sliding_window_mask(7, window=7 if window is None else window)
+    wanted = module(x, attn_mask=mask)
+    for mine, its in zip(
+        torch.autograd.grad(found.square().sum(), leaves),
+        torch.autograd.grad(wanted.square().sum(), leaves),
+        strict=True,
+    ):
+        assert error(mine, its) <= 1e-10 * max(1, its.abs().max())
+
+
+def test_without_autograd_a_cache_is_written_in_place_and_keeps_no_graph() -> None:
+    module, x = make("grouped"), normal(B, 5, E)
+    cache = room(module, 5)
+    with torch.no_grad():
+        place = cache.key.data_ptr()
+        module(x[:, :3], cache=cache)
+        assert (cache.key.data_ptr(), cache.key.requires_grad) == (place, False)
+    module(x[:, 3:], cache=cache)
+    assert cache.key.requires_grad
+    cache.reset()
+    assert not cache.key.requires_grad
+    assert not cache.value.requires_grad
 
 
 def test_a_step_does_not_change_earlier_outputs_and_reset_starts_again() -> None:
@@ -782,7 +793,7 @@ def bad_calls() -> dict[str, tuple[dict, type, str]]:
         "cache dtype": (
             {"cache": KVCache(B, 3, D, 5)},
             TypeError,
-            "key must have the cache's dtype torch.float32; got torch.float64",
+            "cache must have x's dtype torch.float64; got torch.float32",
         ),
     }
 

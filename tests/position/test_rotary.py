@@ -22,10 +22,10 @@ from attn_docs import (
     apply_rotary,
     attention_weights,
     padding_mask,
+    rotary_to_half_split,
+    rotary_to_interleaved,
     scaled_dot_product_attention,
     split_heads,
-    to_half_split,
-    to_interleaved,
 )
 from attn_docs.testing import Adapter, check_module
 from docs._tools.page import page_module
@@ -327,16 +327,16 @@ def test_the_converters_reorder_the_rows_of_each_head(
     rotary_dim: int | None, shape: tuple[int, ...]
 ) -> None:
     weight, order = normal(*shape), permutation(6, rotary_dim or 6)
-    found = to_half_split(weight, 3, rotary_dim=rotary_dim)
+    found = rotary_to_half_split(weight, 3, rotary_dim=rotary_dim)
     wanted = torch.cat([weight[6 * head : 6 * head + 6][order] for head in range(3)])
     assert found.equal(wanted)
-    assert to_interleaved(found, 3, rotary_dim=rotary_dim).equal(weight)
-    assert to_half_split(
-        to_interleaved(weight, 3, rotary_dim=rotary_dim), 3, rotary_dim=rotary_dim
+    assert rotary_to_interleaved(found, 3, rotary_dim=rotary_dim).equal(weight)
+    assert rotary_to_half_split(
+        rotary_to_interleaved(weight, 3, rotary_dim=rotary_dim), 3, rotary_dim=rotary_dim
     ).equal(weight)
 
 
-@pytest.mark.parametrize("convert", [to_half_split, to_interleaved])
+@pytest.mark.parametrize("convert", [rotary_to_half_split, rotary_to_interleaved])
 def test_a_converter_returns_a_copy_in_the_weights_dtype(convert: Callable) -> None:
     weight = normal(12, 5).bfloat16()
     copy = weight.clone()
@@ -352,7 +352,7 @@ def test_a_converter_returns_a_copy_in_the_weights_dtype(convert: Callable) -> N
 @modules
 @pytest.mark.parametrize("rotary_dim", [None, 2])
 def test_a_converted_model_gives_the_same_output(kind: str, rotary_dim: int | None) -> None:
-    ways = ((True, False, to_half_split), (False, True, to_interleaved))
+    ways = ((True, False, rotary_to_half_split), (False, True, rotary_to_interleaved))
     for before, after, convert in ways:
         old = made(kind, rotary=RotaryEmbedding(4, rotary_dim=rotary_dim, interleaved=before))
         new = made(kind, rotary=RotaryEmbedding(4, rotary_dim=rotary_dim, interleaved=after))
@@ -549,7 +549,7 @@ ERRORS: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: RotaryEmbedding(8)(X, P - 1), ValueError, "positions must be 0 or more; got -1"),
     *(
         (lambda args=args, convert=convert: convert(*args[0], **args[1]), kind, text)
-        for convert in (to_half_split, to_interleaved)
+        for convert in (rotary_to_half_split, rotary_to_interleaved)
         for args, kind, text in (
             (((None, 3), {}), TypeError, "weight must be a torch.Tensor; got NoneType"),
             (((X.long()[0, 0], 3), {}), TypeError, f"weight {KINDS}; got torch.int64"),
@@ -757,8 +757,8 @@ def test_values_converted_as_well_do_no_harm_if_the_output_is_too() -> None:
     state = old.state_dict()
     for name in ("q_proj", "k_proj", "v_proj"):
         for part in ("weight", "bias"):
-            state[f"{name}.{part}"] = to_half_split(state[f"{name}.{part}"], 6)
-    state["out_proj.weight"] = to_half_split(state["out_proj.weight"].T, 6).T
+            state[f"{name}.{part}"] = rotary_to_half_split(state[f"{name}.{part}"], 6)
+    state["out_proj.weight"] = rotary_to_half_split(state["out_proj.weight"].T, 6).T
     new.load_state_dict(state)
     x = normal(2, 5, 24)
     assert error(new(x), old(x)) <= 1e-12

@@ -8,5 +8,5 @@ import torch
 def attention(query, key, value, is_word):
     scores = query @ key.mT / math.sqrt(query.size(-1))
     mask = is_word[:, None, :]
-    scores = scores + mask.to(scores.dtype)  # wrong: + to_additive(mask), 0 and −∞
+    scores = scores + mask.to(scores.dtype)  # wrong: + mask_to_additive(mask), 0 and −∞
     return torch.softmax(scores, dim=-1) @ value

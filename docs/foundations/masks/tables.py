@@ -2,7 +2,7 @@
 
 import torch
 
-from attn_docs import causal_mask, padding_mask, to_additive
+from attn_docs import causal_mask, mask_to_additive, padding_mask
 from docs._kit.form import fill
 from docs._kit.markdown import table
 from docs._kit.measured import load
@@ -21,7 +21,7 @@ def mask_bytes(n: int) -> dict[str, int]:
     item = {
         "padding": padding_mask([1])[:, None, None, :],
         "causal": causal_mask(1),
-        "additive": to_additive(causal_mask(1)),
+        "additive": mask_to_additive(causal_mask(1)),
     }
     return {
         "padding": BATCH * n * item["padding"].element_size(),

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from attn_docs import MultiHeadAttention, to_grouped_query
+from attn_docs import MultiHeadAttention, multi_head_to_grouped_query
 from attn_docs.practice.bugs_that_train import EMBED_DIM, NextWord, rounds
 from docs._kit.measure import one_thread
 
@@ -83,7 +83,7 @@ def losses(method: str, kv_heads: int) -> tuple[float, ...]:
         torch.manual_seed(0)
         module: nn.Module = copy.deepcopy(attention())
         if method != "none":
-            module = to_grouped_query(attention(), kv_heads, method=method)
+            module = multi_head_to_grouped_query(attention(), kv_heads, method=method)
         return tuple(train(with_attention(module), 2 * MORE, RATE_AFTER, seed=2))
 
 
@@ -137,8 +137,12 @@ def choices() -> dict[str, tuple[float, ...]]:
         for a, b in itertools.product((0, 1), repeat=2)
     ]
     found = {
-        "mean": [to_grouped_query(reordered(module, order), 2) for order in PAIRINGS],
-        "first": [to_grouped_query(reordered(module, o), 2, method="first") for o in firsts],
-        "turned": [to_grouped_query(aligned(reordered(module, o), 2), 2) for o in PAIRINGS],
+        "mean": [multi_head_to_grouped_query(reordered(module, order), 2) for order in PAIRINGS],
+        "first": [
+            multi_head_to_grouped_query(reordered(module, o), 2, method="first") for o in firsts
+        ],
+        "turned": [
+            multi_head_to_grouped_query(aligned(reordered(module, o), 2), 2) for o in PAIRINGS
+        ],
     }
     return {name: tuple(map(tested, modules)) for name, modules in found.items()}

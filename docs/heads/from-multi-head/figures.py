@@ -7,7 +7,7 @@ import drawsvg
 import matplotlib.style
 import torch
 
-from attn_docs import MultiHeadAttention, to_grouped_query
+from attn_docs import MultiHeadAttention, multi_head_to_grouped_query
 from docs._kit import chart
 from docs._kit.draw import ACCENT, INK, canvas, cells, finish, stage_line, write
 from docs._kit.text import texts
@@ -24,7 +24,7 @@ def key_rows() -> tuple[list[list[float]], list[list[float]]]:
     generator = torch.Generator().manual_seed(3)
     with torch.no_grad():
         multi.k_proj.weight.copy_(torch.rand(HEADS * SIZE, INPUT, generator=generator))
-    grouped = to_grouped_query(multi, KV_HEADS)
+    grouped = multi_head_to_grouped_query(multi, KV_HEADS)
     return multi.k_proj.weight.tolist(), grouped.k_proj.weight.tolist()
 
 

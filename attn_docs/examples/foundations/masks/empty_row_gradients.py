@@ -1,6 +1,6 @@
 import torch
 
-from attn_docs import masked_softmax, to_additive
+from attn_docs import mask_to_additive, masked_softmax
 
 mask = torch.tensor([[True, True], [False, False]])  # the second query has nothing
 
@@ -13,11 +13,11 @@ def gradients(attend):
 
 
 def minus_infinity(scores):
-    return torch.softmax(scores + to_additive(mask), dim=-1)
+    return torch.softmax(scores + mask_to_additive(mask), dim=-1)
 
 
 def zeroed_afterwards(scores):
-    return torch.softmax(scores + to_additive(mask), dim=-1).nan_to_num()
+    return torch.softmax(scores + mask_to_additive(mask), dim=-1).nan_to_num()
 
 
 def very_low(scores):

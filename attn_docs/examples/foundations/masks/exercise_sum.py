@@ -1,10 +1,10 @@
 import torch
 
-from attn_docs import causal_mask, padding_mask, to_additive
+from attn_docs import causal_mask, mask_to_additive, padding_mask
 
 causal, padding = causal_mask(3), padding_mask([2], max_len=3)
-both = to_additive(causal) + to_additive(padding)
-print(torch.equal(both, to_additive(causal & padding)))
+both = mask_to_additive(causal) + mask_to_additive(padding)
+print(torch.equal(both, mask_to_additive(causal & padding)))
 #> True
 
 lowest = torch.finfo(torch.float32).min

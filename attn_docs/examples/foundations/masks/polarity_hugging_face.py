@@ -1,9 +1,9 @@
 import torch
 
-from attn_docs import to_boolean
+from attn_docs import mask_to_boolean
 
 attention_mask = torch.tensor([[1, 1, 1], [1, 1, 0]])  # as a tokenizer returns it
-mask = to_boolean(attention_mask)
+mask = mask_to_boolean(attention_mask)
 print(mask)
 #> tensor([[ True,  True,  True],
 #>         [ True,  True, False]])

@@ -1,6 +1,6 @@
 import torch
 
-from attn_docs import causal_mask, to_additive
+from attn_docs import causal_mask, mask_to_additive
 
 print(causal_mask(4).int())  # 1: may attend
 #> tensor([[1, 0, 0, 0],
@@ -8,14 +8,14 @@ print(causal_mask(4).int())  # 1: may attend
 #>         [1, 1, 1, 0],
 #>         [1, 1, 1, 1]], dtype=torch.int32)
 
-print(to_additive(causal_mask(4)))
+print(mask_to_additive(causal_mask(4)))
 #> tensor([[0., -inf, -inf, -inf],
 #>         [0., 0., -inf, -inf],
 #>         [0., 0., 0., -inf],
 #>         [0., 0., 0., 0.]])
 
 above = torch.full((4, 4), float("-inf")).triu(diagonal=1)  # −∞ strictly above
-print(torch.equal(above, to_additive(causal_mask(4))))
+print(torch.equal(above, mask_to_additive(causal_mask(4))))
 #> True
 
 too_much = torch.full((4, 4), float("-inf")).triu()  # −∞ on the diagonal as well

@@ -2,7 +2,7 @@ import math
 
 import torch
 
-from attn_docs import MultiHeadAttention, to_grouped_query
+from attn_docs import MultiHeadAttention, multi_head_to_grouped_query
 
 # two heads of one number; a word is a vector of two numbers
 words = torch.tensor([[[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]])  # "the", "cat", "sleeps"
@@ -13,7 +13,7 @@ with torch.no_grad():
     multi.v_proj.weight.copy_(torch.tensor([[18.0, 0.0], [0.0, 12.0]]))
     multi.out_proj.weight.copy_(torch.eye(2))  # what each head found, side by side
 
-pooled = to_grouped_query(multi, num_kv_heads=1)
+pooled = multi_head_to_grouped_query(multi, num_kv_heads=1)
 print("key row:  ", pooled.k_proj.weight.tolist())
 #> key row:   [[1.0, 1.0]]
 print("value row:", pooled.v_proj.weight.tolist())

@@ -1,11 +1,11 @@
 import torch
 
-from attn_docs import MultiHeadAttention, RotaryEmbedding, split_heads, to_grouped_query
+from attn_docs import MultiHeadAttention, RotaryEmbedding, multi_head_to_grouped_query, split_heads
 
 torch.manual_seed(0)
 x, positions = torch.randn(2, 5, 24), torch.arange(5)
 multi = MultiHeadAttention(24, num_heads=6, rotary=RotaryEmbedding(4))
-grouped = to_grouped_query(multi, num_kv_heads=3)
+grouped = multi_head_to_grouped_query(multi, num_kv_heads=3)
 
 query = multi.rotary(split_heads(multi.q_proj(x), 6), positions)  # b 6 n d
 keys = multi.rotary(split_heads(multi.k_proj(x), 6), positions)  # b 6 n d

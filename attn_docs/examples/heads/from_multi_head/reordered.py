@@ -2,7 +2,7 @@ import copy
 
 import torch
 
-from attn_docs import MultiHeadAttention, to_grouped_query
+from attn_docs import MultiHeadAttention, multi_head_to_grouped_query
 
 torch.manual_seed(0)
 x = torch.randn(2, 5, 24)
@@ -19,6 +19,6 @@ with torch.no_grad():
 
 print("multi-head:", torch.allclose(other(x), multi(x), atol=1e-6))
 #> multi-head: True
-one, two = to_grouped_query(multi, 2), to_grouped_query(other, 2)
+one, two = multi_head_to_grouped_query(multi, 2), multi_head_to_grouped_query(other, 2)
 print("converted: ", torch.allclose(two(x), one(x), atol=1e-6))
 #> converted:  False

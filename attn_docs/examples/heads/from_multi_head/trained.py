@@ -3,7 +3,7 @@ import copy
 import torch
 from torch.nn.functional import cross_entropy
 
-from attn_docs import MultiHeadAttention, to_grouped_query
+from attn_docs import MultiHeadAttention, multi_head_to_grouped_query
 from attn_docs.practice.bugs_that_train import NextWord, rounds
 
 
@@ -30,7 +30,7 @@ print(f"4 key heads    {loss(multi, test).item():.2f}")
 for method in ("mean", "first", "random"):
     torch.manual_seed(0)
     model = copy.deepcopy(multi)
-    model.attention = to_grouped_query(multi.attention, 2, method=method)
+    model.attention = multi_head_to_grouped_query(multi.attention, 2, method=method)
     at_once = loss(model, test).item()
     train(model, steps=6, rate=0.01, seed=2)
     print(f"2, {method:6}      {at_once:.2f}, 6 steps later {loss(model, test).item():.2f}")

@@ -2,7 +2,7 @@ import copy
 
 import torch
 
-from attn_docs import MultiHeadAttention, to_grouped_query
+from attn_docs import MultiHeadAttention, multi_head_to_grouped_query
 
 torch.manual_seed(0)
 x = torch.randn(2, 5, 24)
@@ -20,7 +20,7 @@ with torch.no_grad():  # queries and keys of head 1, turned alike
 print("multi-head:", torch.allclose(other(x), multi(x), atol=1e-6))
 #> multi-head: True
 for name, module in (("before", multi), ("turned", other)):
-    exact = torch.allclose(to_grouped_query(module, 2)(x), module(x), atol=1e-6)
+    exact = torch.allclose(multi_head_to_grouped_query(module, 2)(x), module(x), atol=1e-6)
     print(f"{name}: the mean is exact: {exact}")
 #> before: the mean is exact: True
 #> turned: the mean is exact: False

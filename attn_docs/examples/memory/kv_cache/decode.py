@@ -1,6 +1,6 @@
 import torch
 
-from attn_docs import GroupedQueryAttention, KVCache, RotaryEmbedding
+from attn_docs import GroupedQueryAttention, RotaryEmbedding
 
 torch.manual_seed(0)
 attend = GroupedQueryAttention(24, 6, 3, rotary=RotaryEmbedding(4))
@@ -13,8 +13,8 @@ ways = {
     "single words only": (1,) * 8,
 }
 for name, sizes in ways.items():
-    cache = KVCache(batch=2, num_kv_heads=3, head_dim=4, capacity=8)
-    parts = [attend(new, is_causal=True, cache=cache) for new in x.split(sizes, dim=1)]
+    cache = attend.new_cache(batch=2, capacity=8)
+    parts = [attend(new, cache=cache) for new in x.split(sizes, dim=1)]
     same = torch.allclose(torch.cat(parts, dim=1), full, atol=1e-6)
     print(f"{name:26} {same}, {cache.length} positions, {cache.nbytes} bytes")
 #> prefill, then single words True, 8 positions, 1536 bytes

@@ -18,6 +18,6 @@ for name, call in calls.items():
         print(f"{name}: {error}")
 #> no room: the cache must have room for 6 positions, 3 seen and 3 new; got capacity 4
 #> other batch: x must have the cache's batch 2; got 1
-#> other dtype: key must have the cache's dtype torch.float32; got torch.float64
+#> other dtype: cache must have x's dtype torch.float64; got torch.float32
 print(cache.length, torch.equal(cache.key, before))
 #> 3 True

@@ -1,6 +1,6 @@
 import torch
 
-from attn_docs import MultiHeadAttention, RotaryEmbedding, apply_rotary, to_half_split
+from attn_docs import MultiHeadAttention, RotaryEmbedding, apply_rotary, rotary_to_half_split
 
 x, attend = torch.randn(2, 3, 5, 4), MultiHeadAttention(12, 3, rotary=RotaryEmbedding(4))
 calls = {
@@ -10,7 +10,7 @@ calls = {
     "halves": lambda: apply_rotary(x, torch.arange(5) / 2),
     "one too few": lambda: apply_rotary(x, torch.arange(4)),
     "two sequences": lambda: attend(torch.randn(2, 5, 12), torch.randn(2, 7, 12)),
-    "heads": lambda: to_half_split(torch.randn(12, 12), num_heads=5),
+    "heads": lambda: rotary_to_half_split(torch.randn(12, 12), num_heads=5),
 }
 for name, call in calls.items():
     try:
