@@ -4,10 +4,12 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 from docs._tools.bugs import TRAINS
 
+from .benchmark import LONG, STEPS
 from .bugs import (
     BUGS,
     COLUMNS,
@@ -19,7 +21,6 @@ from .bugs import (
     training,
 )
 
-LONG = 600  # steps of the longer runs of the right layer
 MEASURED = load(__file__)["seeds"]
 
 
@@ -43,8 +44,20 @@ def lines(name: str, language: str) -> str:
     return "\n".join([diff, "", f"- {loss}", *said])
 
 
+def losses(language: str) -> str:
+    """Return what bounds a loss and what the runs to compare with ended at, as a table."""
+    text = texts(__file__, "losses", language)
+    rows = [
+        (text["without"].format(steps=STEPS), f"{entropy():.2f}", between(ended("none"))),
+        (text["right"].format(steps=STEPS), f"{floor():.2f}", between(ended("right"))),
+        (text["right"].format(steps=LONG), f"{floor():.2f}", between(ended("right", steps=LONG))),
+    ]
+    return f"{table(text['header'], rows)}\n\n{MEASURED.caption(text['caption'], language)}"
+
+
 TABLES: dict[str, Callable[[str], str]] = {
-    name.replace("_", "-"): functools.partial(lines, name) for name in ORDER
+    "losses": losses,
+    **{name.replace("_", "-"): functools.partial(lines, name) for name in ORDER},
 }
 
 
@@ -66,6 +79,4 @@ def numbers() -> dict[str, str]:
         "none": between(ended("none")),
         "entropy": f"{entropy():.2f}",
         "floor": f"{floor():.2f}",
-        "measured_on": MEASURED.date,
-        "measured_with": f"PyTorch {MEASURED.torch}, Python {MEASURED.python}, {MEASURED.machine}",
     }
