@@ -1,6 +1,7 @@
 # Each target makes what it needs: a virtual environment in .venv from the pinned requirements.
 # --no-compile halves the time to a first page: Python compiles what it imports anyway.
 PYTHON ?= python3
+PORT ?= 8000
 BIN := .venv/bin
 VERIFIED := docs/reference/how-this-site-is-checked/verified.txt
 export NO_MKDOCS_2_WARNING := 1
@@ -11,8 +12,10 @@ TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: serve site offline test audit outputs figures verified bench timings mutants lint chapter new-bug
 
+# on another port: make serve PORT=8001
 serve: .venv/site.done
-	$(BIN)/mkdocs serve
+	@$(BIN)/python -c "import socket, sys; sys.exit(socket.socket().connect_ex(('127.0.0.1', $(PORT))) == 0 and 'Port $(PORT) is taken. Try another: make serve PORT=8001')"
+	$(BIN)/mkdocs serve --dev-addr 127.0.0.1:$(PORT)
 
 site: .venv/site.done
 	$(BIN)/mkdocs build --site-dir site

@@ -3,9 +3,9 @@
 A block that several pages show, such as a page and its translation, is highlighted once.
 A block that shows a mechanism's module is followed by a link to its API entry. Output lines,
 `#> …`, are marked to be styled apart from comments. Long docstrings can be folded; what is copied
-holds them. Each block says with which versions it ran, and by which command. SVG figures are let
-through as blocks of their own, and their links to pages, which Markdown does not see, become the
-addresses of this build.
+holds them. A command names the repository, if it is known. Each block says with which versions it
+ran, and by which command. SVG figures are let through as blocks of their own, and their links to
+pages, which Markdown does not see, become the addresses of this build.
 """
 
 import re
@@ -19,6 +19,7 @@ from pygments.token import STANDARD_TYPES, Name, Operator, Punctuation, Whitespa
 from pymdownx.superfences import SuperFencesBlockPreprocessor
 
 from docs._kit.text import texts
+from docs._tools.editions import editions
 from docs._tools.page import DOCS, page_name, place_of
 from docs._tools.symbols import link
 
@@ -42,10 +43,14 @@ VERIFIED = DOCS / "reference" / "how-this-site-is-checked" / "verified.txt"
 STANDARD_TYPES.update(dict.fromkeys((Name, Operator, Punctuation, Whitespace), ""))
 
 _highlighted: dict[str, str] = {}
+# what a page says for the address of the repository, which only those who publish it know
+REPOSITORY = "<this repository>"
 
 
 def _highlight(fences: SuperFencesBlockPreprocessor, **block: object) -> str:
     """Highlight a block as SuperFences does, unless this process has highlighted it already."""
+    repository = editions()[0].config["repo_url"] or REPOSITORY
+    block["src"] = str(block["src"]).replace(REPOSITORY, repository)
     key = repr({**block, "md": fences.highlight_ext.getConfigs()})  # settings, not the converter
     if key not in _highlighted:
         _highlighted[key] = fences.highlight(**block)

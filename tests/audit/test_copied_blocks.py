@@ -21,7 +21,9 @@ def test_every_copied_block_runs_in_a_fresh_interpreter(site: Site) -> None:
         list(pool.map(run_isolated, runnable))
 
 
-def test_every_copied_block_runs_where_pytorch_is_all_there_is(site: Site, reader: Path) -> None:
+def test_every_copied_block_runs_in_what_the_line_on_the_page_makes(
+    site: Site, reader: Path
+) -> None:
     shown = {block for page in site.pages.values() for block in built.python_blocks(page)}
     runnable = [block for block in sorted(shown) if not blocks.skip_reason(block)]
     # a process each, forked after PyTorch was imported

@@ -1,6 +1,8 @@
 """Every notebook prints what its `#>` lines say; the copy for the file system works."""
 
+import json
 import re
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -8,9 +10,9 @@ from nbclient import NotebookClient
 from playwright.sync_api import expect
 
 from docs._tools import blocks, built
-from tests.conftest import LEFT, ROOT, Site, build_site
+from tests.conftest import LEFT, Site, build_site
 from tests.site.test_html import broken_links
-from tests.site.test_takeaway import notebooks
+from tests.site.test_takeaway import asked, environment, notebooks
 
 # a page of the copy, what is typed there, and the page that must be the first answer
 OFFLINE = [
@@ -20,15 +22,28 @@ OFFLINE = [
 ]
 
 
+@pytest.fixture
+def kernel(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the kernel of a reader who has Jupyter, and what pip downloads for the first cell."""
+    python = environment(tmp_path / "reader", {"ipykernel", "pip"} | asked(site))
+    command = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    spec = tmp_path / "kernels/reader/kernel.json"
+    spec.parent.mkdir(parents=True)
+    spec.write_text(json.dumps({"argv": command, "display_name": "", "language": "python"}))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    return "reader"
+
+
 @pytest.mark.filterwarnings("default")  # the kernel's client is not ours
-def test_every_notebook_prints_what_it_says(site: Site):
+def test_every_notebook_prints_what_it_says(site: Site, kernel: str):
     english = {url: book for url, book in notebooks(site).items() if not url.startswith("zh/")}
     for url, notebook in english.items():  # the Chinese ones have the same blocks
         code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-        code[0].source = code[0].source.partition("\n")[2]  # all but the installing
         notebook.cells = [cell for cell in code if not blocks.skip_reason(cell.source)]
-        NotebookClient(notebook, resources={"metadata": {"path": str(ROOT)}}).execute()
-        for cell in notebook.cells:
+        there = {"metadata": {"path": str(site.pages[url].parent)}}
+        NotebookClient(notebook, kernel_name=kernel, resources=there).execute()
+        for cell in notebook.cells[1:]:  # pip may say something
             printed = "".join(output.text for output in cell.outputs)
             assert printed.splitlines() == built.output_lines(cell.source), f"{url}: {cell.source}"
 

@@ -167,6 +167,26 @@ def test_what_the_page_says_before_the_script_runs_is_what_the_script_says(page)
     assert not page.complaints
 
 
+def test_no_slider_lies_on_its_label_or_moves(page) -> None:
+    page.tab.evaluate(RESET)
+    before, after = page.tab.evaluate("""() => {
+        const form = document.querySelector(".softmax-explorer")
+        const places = () => ["power", "temperature"].map(name => {
+            const slider = form.elements.namedItem(name).getBoundingClientRect()
+            const words = document.createRange()
+            words.selectNodeContents(form.querySelector(`[for=softmax-${name}]`))
+            return [words.getBoundingClientRect().right, slider.left, slider.right]
+        })
+        const before = places()
+        form.elements.namedItem("power").value = 10
+        form.elements.namedItem("temperature").value = 0.25
+        form.dispatchEvent(new Event("input"))
+        return [before, places()]
+    }""")
+    assert all(words < left for words, left, _ in after), after
+    assert before == after
+
+
 def test_it_works_by_keyboard(page) -> None:
     tab, language = page.tab, "zh" if "/zh/" in page.tab.url else "en"
     words = texts(tables.__file__, "softmax-explorer", language)

@@ -268,6 +268,13 @@ def test_a_cache_works_under_autocast(make: Callable, inside: bool) -> None:
     assert error(found.float(), wanted) <= 0.05
 
 
+def test_an_attention_function_gets_one_dtype_under_autocast() -> None:
+    module = built(MODULES["grouped-query"], attend=scaled_dot_product_attention).float()
+    x, cache = normal(2, 5, EMBED).float(), module.new_cache(2, 5)
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        assert module(x, cache=cache).dtype == torch.bfloat16
+
+
 @every_module
 def test_a_new_cache_is_made_for_the_layer(make: Callable) -> None:
     module = built(make)
@@ -388,6 +395,17 @@ def test_can_be_exported_and_has_shapes_without_numbers(make: Callable) -> None:
     assert error(exported(x), module(x, is_causal=True)) <= 1e-12
     meta = module.to("meta")
     assert meta(x.to("meta"), is_causal=True, need_weights=True)[1].shape == (2, 6, 5, 5)
+
+
+def test_given_positions_break_no_graph_and_need_no_numbers() -> None:
+    torch._dynamo.reset()
+    module, x, places = built(MODULES["rotary"]), normal(2, 5, EMBED), torch.arange(5) + 3
+    compiled = torch.compile(module, backend="eager", fullgraph=True)
+    assert error(compiled(x, positions=places), module(x, positions=places)) <= 1e-12
+    with pytest.raises(ValueError, match="positions must be 0 or more; got -1"):
+        module(x, positions=torch.arange(5) - 1)
+    meta = module.to("meta")
+    assert meta(x.to("meta"), positions=places.to("meta")).shape == x.shape
 
 
 class Causal(nn.Module):

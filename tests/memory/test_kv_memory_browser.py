@@ -98,7 +98,9 @@ def test_it_asks_for_nothing_but_its_script(page) -> None:
 
 def test_wrong_numbers_are_explained_and_shown_no_result(page) -> None:
     tab = page.tab
-    for name, wrong in (("context", "-1"), ("batch", "1.5"), ("memory", "")):
+    wrong_numbers = (("context", "-1"), ("context", "131072.00000001"), ("batch", "1.5"),
+                     ("batch", "1e9"), ("memory", ""), ("memory", "1e-1"))  # fmt: skip
+    for name, wrong in wrong_numbers:
         field = tab.locator(f".kv-calculator [name={name}]")
         right = field.input_value()
         field.fill(wrong)
@@ -107,6 +109,34 @@ def test_wrong_numbers_are_explained_and_shown_no_result(page) -> None:
         field.fill(right)
         expect(tab.locator(".kv-calculator output")).to_be_visible()
         expect(tab.locator(".kv-invalid")).to_be_hidden()
+    assert not page.complaints
+
+
+def test_a_number_may_be_written_in_any_way(page) -> None:
+    tab, field = page.tab, page.tab.locator("#kv-context")
+    tab.reload()
+    for written, number in (("1e6", 1_000_000), ("131072.0", 131_072), ("0004096", 4096)):
+        for name in ("Llama-3.1-8B", "DeepSeek-V3"):
+            field.fill(written)
+            tab.locator("#kv-model").select_option(name)
+            places = tab.locator("data").all()
+            found = {e.get_attribute("data-of"): e.get_attribute("value") for e in places}
+            assert found == wanted(MODELS[name], number, 1, 2, 24), (name, written)
+    assert not page.complaints
+
+
+def test_no_other_figure_is_typed_into(site: Site) -> None:
+    forms = {
+        url: e for url in site.pages for e in site.tree(url).iter("form") if e.get("data-fallback")
+    }
+    typed = {
+        url
+        for url, form in forms.items()
+        for field in form.iter("input")
+        if field.get("type") not in {"checkbox", "range"}
+    }
+    assert len(forms) == 6, "both languages of three figures"
+    assert typed == {URL, f"zh/{URL}"}
 
 
 def test_it_works_by_keyboard(page) -> None:

@@ -157,6 +157,19 @@ def test_copy_button_gives_the_text_of_every_block(visit, site: Site):
         assert tab.evaluate("navigator.clipboard.readText()") == text.rstrip()
 
 
+@pytest.mark.parametrize("url", ["", "zh/"])
+def test_a_console_is_copied_without_prompts_comments_and_output(visit, url):
+    tab = visit(url, width=1280).tab
+    block = tab.locator(".language-console")
+    said = "code => code.insertAdjacentHTML('beforeend', '<span class=go>said</span>\\n')"
+    block.locator("code").evaluate(said)
+    block.locator("button[data-md-type=copy]").click()
+    lines = tab.evaluate("navigator.clipboard.readText()").splitlines()
+    commands = ["git clone <this repository> attn-docs && cd attn-docs", "make serve", "make test"]
+    assert [line.rstrip() for line in lines] == commands
+    expect(block.locator(".gp").first).to_be_visible()
+
+
 @pytest.mark.parametrize(
     ("url", "language", "target"),
     [
@@ -172,6 +185,27 @@ def test_language_switch_stays_on_the_page(visit, address, url, language, target
     tab.locator(".md-header .md-select button").hover()
     tab.locator(f".md-select a[hreflang={language}]").click()
     expect(tab).to_have_url(address + target)
+
+
+@pytest.mark.parametrize(("root", "language", "other"), [("", "zh", "zh/"), ("zh/", "en", "")])
+@pytest.mark.parametrize("width", [DESK, PHONE])
+def test_language_switch_keeps_the_place(visit, address, root, language, other, width):
+    tab = visit(root + CHAPTER, width).tab
+
+    def switched(to: str) -> None:
+        tab.locator(".md-header .md-select button").focus()
+        tab.locator(f".md-select a[hreflang={to}]").press("Enter")
+
+    heading = tab.locator("article h2[id]").nth(4)
+    name = heading.get_attribute("id")
+    heading.evaluate("heading => heading.scrollIntoView()")
+    tab.mouse.wheel(0, 150)  # below it, in its text
+    switched(language)
+    expect(tab).to_have_url(f"{address}{other}{CHAPTER}#{name}")
+    expect(tab.locator(f"#{name}")).to_be_in_viewport()
+    tab.evaluate("scrollTo(0, 0)")
+    switched("zh" if root else "en")
+    expect(tab).to_have_url(address + root + CHAPTER)  # from the top to the top
 
 
 def test_palette_can_be_changed(visit):

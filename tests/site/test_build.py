@@ -1,13 +1,20 @@
 """What makes a build faster changes nothing in what it makes."""
 
+import re
+import shutil
+import socket
+import subprocess
+import sys
 import warnings
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from markdown import Markdown
 from pymdownx.superfences import SuperFencesBlockPreprocessor
 
 from docs._tools import code_blocks
-from tests.conftest import Site
+from tests.conftest import ROOT, Site
 
 with warnings.catch_warnings(action="ignore"):  # of jieba, if nobody has compiled it yet
     from material.plugins.search.plugin import Parser
@@ -53,6 +60,33 @@ def test_blocks_that_differ_in_anything_are_not_taken_for_one(
             alone.append(converted(block, settings))
     assert together == alone
     assert len(set(alone)) == len(alone)
+
+
+@pytest.mark.parametrize("repository", ["", "https://example.org/attn"])
+def test_a_command_names_the_repository_once_it_is_known(
+    monkeypatch: pytest.MonkeyPatch, repository: str
+) -> None:
+    edition = SimpleNamespace(config={"repo_url": repository})
+    monkeypatch.setattr(code_blocks, "editions", lambda: (edition,))
+    html = converted("```console\n$ git clone <this repository> attn-docs\n```\n", {})
+    named = repository or "&lt;this repository&gt;"
+    assert f"git clone {named} attn-docs" in re.sub("<[^>]*>", "", html)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+def test_a_port_that_is_taken_is_named_before_anything_is_built() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        # this environment, as it is
+        given = ["-o", ".venv/site.done", f"BIN={Path(sys.executable).parent}", f"PORT={port}"]
+        command = ["make", "serve", *given]
+        done = subprocess.run(  # noqa: S603
+            command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+        )
+    assert done.returncode
+    assert f"Port {port} is taken. Try another: make serve PORT=8001" in done.stderr
+    assert "Building" not in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def entries(html: str) -> list[tuple[str | None, list[str], str]]:

@@ -74,6 +74,16 @@ def test_a_redirect_keeps_the_addresses_of_its_page(tmp_path: Path):
     assert addresses(tmp_path) == {f"/{p}/{a}" for p in ("old", "new") for a in ("", "#a", "#b")}
 
 
+def test_each_title_says_what_its_page_is_about(site: Site):
+    titles = {url: "".join(site.tree(url).find(".//title").itertext()) for url in site.pages}
+    assert not [title for title in titles.values() if title.startswith("attn-docs")]
+    for url, listed in (("", "Home"), ("zh/", "首页")):
+        heading = "".join(site.tree(url).find(".//h1").itertext()).removesuffix("¶")
+        assert titles[url] == f"{heading} - attn-docs"
+        first = site.tree(url).find(".//nav[@class='md-nav md-nav--primary']//li/a")
+        assert " ".join("".join(first.itertext()).split()) == listed
+
+
 def test_head_tells_other_sites_of_the_page(site: Site):
     for url in site.pages:
         tree = site.tree(url)

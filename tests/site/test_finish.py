@@ -11,6 +11,7 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
 
+from docs._kit.text import texts
 from docs._tools import finish as step
 from docs._tools.blocks import ROOT
 from docs._tools.editions import Edition, editions
@@ -37,10 +38,10 @@ def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(step, "_last", {})
     folder = tmp_path / "foundations/masks"
 
-    def run(content: str, page: str = PAGE) -> Path:
+    def run(content: str, page: str = PAGE, address: str = "") -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "index.html").write_text(page.format(content), encoding="utf-8")
-        step.finish(tmp_path)
+        step.finish(tmp_path, address)
         return folder
 
     return run
@@ -75,6 +76,32 @@ def test_text_keeps_what_markdown_would_read_otherwise(finished):
         r"$a_1 * b_1\vert c$",
         r'![T "q": D](../../assets/figures/foundations/masks/stage-line.svg)' + "\n",
     ]
+
+
+@pytest.mark.parametrize("address", ["", "https://example.org/docs/"])
+def test_a_notebook_installs_from_where_the_site_is_or_says_that_nobody_knows(
+    finished, tmp_path: Path, address: str
+):
+    folder = finished(BLOCK)
+    if address:
+        finished(BLOCK, address=address)
+    cells = json.loads((folder / "masks.ipynb").read_bytes())["cells"]
+    *told, line = cells[1]["source"].partition("\n\n")[0].splitlines()
+    (wheel,) = tmp_path.glob("*.whl")
+    assert line == f"%pip install --quiet {address or '../../'}{wheel.name}"
+    words = texts(step.__file__, "taken", "en")
+    assert told == ([] if address else [f"# {line}" for line in words["moved"]])
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"), [("import torch\n", 0), ("from attn_docs import causal_mask\n", 1)]
+)
+def test_only_a_page_that_needs_the_package_says_how_to_install_it(
+    finished, monkeypatch: pytest.MonkeyPatch, source: str, lines: int
+):
+    monkeypatch.setattr("docs._tools.finish.twin.included_file", lambda _: ("", source))
+    html = (finished(BLOCK) / "index.html").read_text(encoding="utf-8")
+    assert html.count('class="install"') == lines
 
 
 def test_a_fence_is_longer_than_any_in_its_block(finished):

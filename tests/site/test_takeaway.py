@@ -8,7 +8,7 @@ import sys
 import sysconfig
 import venv
 import zipfile
-from importlib.metadata import files, requires
+from importlib.metadata import distributions, files, requires
 from pathlib import Path
 from posixpath import join, normpath
 from urllib.parse import urldefrag
@@ -21,6 +21,7 @@ from docs._tools import built
 from tests.conftest import ROOT, Site
 
 CHAPTER = "foundations/bilinear/"
+CPU_BUILD = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
 CODE = re.compile(r"^( *)(`{3,})(\w+)\n(.*?)^ *\2$", re.M | re.S)
 FORMULA = re.compile(r"(\${1,2})(.+?)\1")
 
@@ -48,7 +49,8 @@ def test_twins_say_what_the_pages_show(site: Site):
         fences = [m for m in CODE.finditer(text) if m[3] == "python"]
         code = [re.sub(f"^{m[1]}", "", m[4], flags=re.M).strip() for m in fences]
         assert code == [block.strip() for block in built.python_blocks(page)], url
-        assert sum(e.get("class") == "install" for e in site.tree(url).iter()) == bool(code), url
+        needed = any(re.search("^(from|import) attn_docs", block, re.M) for block in code)
+        assert sum(e.get("class") == "install" for e in site.tree(url).iter()) == needed, url
         taken = sum(e.get("class") == "takeaway" for e in site.tree(url).iter())
         assert taken == (url.removeprefix("zh/") not in {"", "reference/api/"}), url
         formulas = [flat("".join(e.itertext())) for e in site.tree(url).iter("annotation")]
@@ -69,7 +71,9 @@ def test_notebooks_and_archives_hold_each_chapter(site: Site):
         nbformat.validate(notebook)
         shown = built.python_blocks(site.pages[url])
         install, *code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-        assert install.startswith("%pip install"), url
+        line = install.partition("\n\n")[0].splitlines()[-1]
+        wheel = site.pages[url].parent / line.removeprefix("%pip install --quiet ")
+        assert wheel.is_file(), f"{url}: {line}"
         assert code == [block.strip("\n") for block in shown], url
         text = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
         figures = [e for e in site.tree(url).iter("svg") if e.get("role") == "img"]
@@ -104,17 +108,36 @@ def test_llms_lists_every_page_and_holds_it(site: Site, root):
 def run(python: Path, blocks: list[str]) -> list[str]:
     """Run blocks in one interpreter, each with names of its own; return what they print."""
     runner = "import json, sys\nfor b in json.load(sys.stdin): exec(b, {'__name__': '__main__'})"
-    # PyTorch itself warns where there is no NumPy
-    quiet = ["-W", "error", "-W", "ignore:Failed to initialize NumPy:UserWarning"]
-    command, given = [python, "-I", *quiet, "-c", runner], json.dumps(blocks)
+    command, given = [python, "-I", "-W", "error", "-c", runner], json.dumps(blocks)
     done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
-def needed(package: str) -> set[str]:
-    """Return a package and all that it needs here, by the names they are installed under."""
-    found, new = set(), {package}
+def asked(site: Site) -> set[str]:
+    """Return what the wheel that the site carries asks for."""
+    (wheel,) = site.path.glob("*.whl")
+    (package,) = distributions(path=[str(wheel)])
+    return {Requirement(line).name for line in package.requires or []}
+
+
+def test_the_line_says_what_it_takes(site: Site):
+    (wheel,) = distributions(path=list(map(str, site.path.glob("*.whl"))))
+    assert wheel.metadata["Requires-Python"] == ">=3.11"
+    assert asked(site) == {"numpy", "torch"}
+    told = ("3.11", "attn_docs", "NumPy", "PyTorch", "CUDA", " GB", CPU_BUILD)
+    for root in ("", "zh/"):
+        (line,) = (e for e in site.tree(root + CHAPTER).iter() if e.get("class") == "install")
+        text = "".join(line.itertext())
+        assert not [words for words in told if words not in text], text
+        (notebook,) = site.pages[root + CHAPTER].parent.glob("*.ipynb")
+        title = nbformat.read(notebook, as_version=4).cells[0].source
+        assert not [words for words in told if words not in title], title
+
+
+def needed(packages: set[str]) -> set[str]:
+    """Return packages and all that they need here, by the names they are installed under."""
+    found, new = set(), packages
     while new:
         found |= new
         wanted = (Requirement(line) for name in new for line in requires(name) or [])
@@ -122,20 +145,25 @@ def needed(package: str) -> set[str]:
     return found
 
 
+def environment(folder: Path, packages: set[str]) -> Path:
+    """Make an environment of packages and what they need, as it is here; return its Python."""
+    venv.create(folder, symlinks=True)
+    (place,) = folder.glob("lib/*/site-packages")
+    for package in needed(packages):
+        for top in {file.parts[0] for file in files(package) or []} - {"..", "__pycache__"}:
+            if not (place / top).exists():
+                (place / top).symlink_to(Path(sysconfig.get_path("purelib")) / top)
+    return folder / "bin/python"
+
+
 @pytest.fixture(scope="module")
-def reader(visit, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the interpreter of a reader who has PyTorch and runs the line of the page."""
+def reader(site: Site, visit, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the interpreter of a reader who has run the line of the page, and nothing else."""
     tab = visit(CHAPTER).tab
     tab.locator(".install button").click()
     line = tab.evaluate("navigator.clipboard.readText()")
-    folder = tmp_path_factory.mktemp("reader")
-    venv.create(folder, symlinks=True)
-    (packages,) = folder.glob("lib/*/site-packages")
-    for package in needed("torch"):  # PyTorch alone: nothing else that is installed here
-        for top in {file.parts[0] for file in files(package) or []} - {"..", "__pycache__"}:
-            if not (packages / top).exists():
-                (packages / top).symlink_to(Path(sysconfig.get_path("purelib")) / top)
-    python = folder / "bin/python"
+    # what pip would download for the line is there already
+    python = environment(tmp_path_factory.mktemp("reader"), asked(site))
     pip = [sys.executable, "-m", "pip", "--python", python, *shlex.split(line)[1:]]
     subprocess.run([*pip, "--no-index", "--no-compile"], check=True, capture_output=True)  # noqa: S603
     return python
@@ -153,7 +181,7 @@ def test_the_line_on_the_page_installs_the_code_of_the_page(site: Site, reader: 
     assert run(reader, shown) == [line for block in shown for line in built.output_lines(block)]
 
 
-def test_every_module_of_the_library_imports_with_pytorch_alone(reader: Path):
+def test_every_module_of_the_library_imports_with_what_the_line_installs(reader: Path):
     with pytest.raises(AssertionError, match="No module named 'drawsvg'"):
         run(reader, ["import drawsvg"])
     scripts = {ROOT / "attn_docs" / folder for folder in ("examples", "exhibits")}

@@ -17,11 +17,14 @@ get_ipython().events.register("pre_run_cell", lambda _: torch.set_printoptions(p
 KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
 
 
-def notebook(pieces: Iterable[str | Block], install: str) -> bytes:
-    """Return a page's pieces as a notebook: each block a cell, the text between two another."""
+def notebook(pieces: Iterable[str | Block], install: str, brings: str) -> bytes:
+    """Return a page's pieces as a notebook: each block a cell, the text between two another.
+
+    `install` is the line that installs what they need, `brings` says what that is.
+    """
     first, *rest = pieces
     title, _, text = str(first).partition("\n\n")
-    sources = [title, f"%pip install --quiet {install}\n{ALONE}", text]
+    sources = [f"{title}\n\n{brings}", f"{install}\n{ALONE}", text]
     sources += [piece.source if isinstance(piece, Block) else piece for piece in rest]
     cells = []
     for number, source in enumerate(sources):

@@ -1,12 +1,14 @@
 """What a page offers to be taken along, and the page with the links that lead to it."""
 
 import base64
+import re
 from dataclasses import dataclass
 from posixpath import basename, dirname, relpath
 from urllib.parse import urldefrag, urljoin
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from docs._kit.text import Words
 from docs._tools.editions import Edition
 from docs._tools.finish.figures import Figures
 from docs._tools.finish.notebook import notebook, scripts
@@ -14,6 +16,8 @@ from docs._tools.finish.twin import Address, Block, Twin, twin
 from docs._tools.page import Place
 
 HEADING, BLOCK = "</h1>", '<div class="language-python'
+PACKAGE = re.compile(r"^ *(?:from|import) attn_docs\b", re.M)  # in a block that needs it
+CODE = re.compile("`(.*?)`")
 STARTS = {"", "reference/api"}  # pages that lead to others, and offer nothing themselves
 
 
@@ -25,7 +29,7 @@ class Site:
     address: str  # where the site is published, "" if nobody knows
     package: str  # the wheel's file name
     figures: Figures
-    words: dict[str, str]  # what is said in its language
+    words: Words  # what is said in its language
 
     def address_of(self, file: str, folder: str) -> str:
         """Return a file's whole address or, where nobody knows it, the way from a folder."""
@@ -75,7 +79,7 @@ def taken(page: Page, html: str, tree: LexborHTMLParser) -> Taken:
     if page.place.is_chapter:
         files |= _chapter(page, text)
     listed = text.markdown(lambda link: _in_list(link, page))
-    html = with_links(html, page)
+    html = with_links(html, page, any(map(_needs_package, text.aside)))
     return Taken(html, files, page.twin, title, description, listed)
 
 
@@ -97,18 +101,24 @@ def _chapter(page: Page, text: Twin) -> dict[str, bytes]:
             f"{page.file}: each block must name its file; got one without:\n{typed[0]}"
         )
     pieces = text.pieces(lambda link: _in_notebook(link, page))
-    install = site.address_of(site.package, page.folder)
+    install = f"%pip install --quiet {site.address_of(site.package, page.folder)}"
+    if not site.address:
+        install = "".join(f"# {line}\n" for line in site.words["moved"]) + install
     return {
-        f"{page.folder}/{name}.ipynb": notebook(pieces, install),
+        f"{page.folder}/{name}.ipynb": notebook(pieces, install, _brings(site.words, "cell")),
         f"{page.folder}/{name}.zip": scripts(name, blocks),
     }
 
 
-def with_links(html: str, page: Page) -> str:
-    """Return a page that leads to what it offers, and says how to run its blocks."""
+def _needs_package(thing: object) -> bool:
+    return isinstance(thing, Block) and bool(PACKAGE.search(thing.source))
+
+
+def with_links(html: str, page: Page, needs_package: bool) -> str:
+    """Return a page that leads to what it offers, and says how to run blocks with the package."""
     if page.place.folder not in STARTS:
         html = html.replace(HEADING, f"{HEADING}\n{_links(page)}\n", 1)
-    return html.replace(BLOCK, f"{_install(page)}\n{BLOCK}", 1)
+    return html.replace(BLOCK, f"{_install(page)}\n{BLOCK}", 1) if needs_package else html
 
 
 def _links(page: Page) -> str:
@@ -126,13 +136,19 @@ def _links(page: Page) -> str:
 def _install(page: Page) -> str:
     words, package = page.site.words, page.site.package
     way = relpath(package, page.folder or ".")
+    brings = CODE.sub(r"<code>\1</code>", _brings(words, "line"))
     return (
         f'<p class="install" data-search-exclude><span>{words["install"]}</span>\n'
         f'<code id="pip-install">pip install <a href="{way}">'
         f"{page.site.address}{package}</a></code>\n"
         f'<button class="md-code__button" data-md-type="copy" title="{words["copy"]}" '
-        'data-clipboard-target="#pip-install"></button></p>'
+        'data-clipboard-target="#pip-install"></button>\n'
+        f"<span>{brings}</span></p>"
     )
+
+
+def _brings(words: Words, what: str) -> str:
+    return str(words["brings"]).format(what=words["what"][what])
 
 
 def _in_twin(link: Address, page: Page) -> str:

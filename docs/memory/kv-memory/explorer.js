@@ -8,7 +8,9 @@
   const models = new Map(JSON.parse(data.textContent).map(row => [row.name, row]))
   const words = form.dataset
   const field = name => form.elements.namedItem(name)
-  const whole = name => BigInt(field(name).value)
+  // 1e6 and 131072.0 are numbers too, which BigInt does not read as text
+  const number = name => Number(field(name).value)
+  const whole = name => BigInt(number(name))
 
   // How many numbers are kept of a position: always, and while it is in the window.
   const kept = row => {
@@ -49,7 +51,8 @@
   }
 
   const update = () => {
-    const valid = form.checkValidity()
+    // browsers let pass what is a hair beside a whole number
+    const valid = form.checkValidity() && ["context", "batch", "memory"].map(number).every(Number.isInteger)
     form.querySelector("output").hidden = !valid
     form.querySelector(".kv-invalid").hidden = valid
     if (!valid) return
