@@ -12,7 +12,7 @@ from attn_docs.foundations.scoring_functions import ScoreAttention
 class BilinearAttention(ScoreAttention):
     r"""Attention with a matrix between query and key, which may differ in size.
 
-    $$a(q, k) = \frac{q^\top W k}{(d_q d_k)^{1/4}}$$
+    $$s(q, k) = \frac{q^\top W k}{(d_q d_k)^{1/4}}$$
 
     The call is `ScoreAttention`'s: query (batch, n, q), key (batch, m, k), value (batch, m, e).
     The divisor is this project's. It makes scores of variance one because `weight` starts with the

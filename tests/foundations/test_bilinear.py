@@ -210,8 +210,8 @@ def test_exhibit_has_the_right_shape_and_is_wrong_until_its_line_is_mended(name:
 
 
 @pytest.mark.formula(
-    r"a(q, k) = \frac{q^\top W k}{(d_q d_k)^{1/4}}"
-    r"= \frac{1}{(d_q d_k)^{1/4}} \sum_{a=1}^{d_q} \sum_{b=1}^{d_k} q_a W_{ab} k_b"
+    r"s(q, k) = \frac{q^\top W k}{(d_q d_k)^{1/4}}"
+    r"= \frac{1}{(d_q d_k)^{1/4}} \sum_{i=1}^{d_q} \sum_{j=1}^{d_k} q_i W_{ij} k_j"
 )
 def test_the_formula_is_the_score() -> None:
     attend, (queries, keys, _) = module(), inputs()

@@ -391,7 +391,7 @@ def test_the_formula_of_the_encoder() -> None:
 
 
 @pytest.mark.formula(
-    r"""a_{ij} = v^\top \tanh(W s_{i-1} + U h_j)
+    r"""a_{ij} = u^\top \tanh(W s_{i-1} + U h_j)
     \qquad
     w_{ij} = \frac{\exp(a_{ij})}{\sum_{l=1}^{n} \exp(a_{il})}
     \qquad

@@ -680,7 +680,7 @@ def test_the_farthest_key_wins_when_the_sign_is_forgotten() -> None:
 
 @pytest.mark.formula(
     r"""o_i = \sum_{j=1}^{m} w_{ij}\, v_j,
-    \qquad w_{ij} = \frac{e^{a(q_i, k_j)}}{\sum_{l=1}^{m} e^{a(q_i, k_l)}}"""
+    \qquad w_{ij} = \frac{e^{s(q_i, k_j)}}{\sum_{l=1}^{m} e^{s(q_i, k_l)}}"""
 )
 @mechanisms
 def test_the_formula_is_output_and_weights(attend: ScoreAttention) -> None:

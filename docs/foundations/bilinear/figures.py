@@ -24,8 +24,8 @@ def measure_variance(start: str, divisor: str, seed: int = 0) -> tuple[float, ..
     Queries and keys are unit-normal, independent and float64; 32 matrices, 512 pairs each.
 
     Args:
-        start: "small" if W's entries have standard deviation (dq·dk)^(-1/4), "unit" if 1.
-        divisor: "fourth" for (dq·dk)^(1/4), "square" for √(dq·dk).
+        start: "small" if W's entries have standard deviation (d_q·d_k)^(-1/4), "unit" if 1.
+        divisor: "fourth" for (d_q·d_k)^(1/4), "square" for √(d_q·d_k).
         seed: Where the random numbers start; all settings see the same ones.
     """
     power = {"fourth": 0.25, "square": 0.5}[divisor] + {"small": 0.25, "unit": 0.0}[start]
