@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from docs._tools.blocks import ROOT
 
@@ -26,6 +27,20 @@ def error(found: Tensor, wanted: Tensor) -> float:
     """Return the largest difference of two tensors of one shape."""
     assert found.shape == wanted.shape
     return (found - wanted).abs().max().item() if found.numel() else 0.0
+
+
+class Copies(TorchDispatchMode):
+    """Collect the shape of every copy that is made inside."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shapes: list[tuple[int, ...]] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if func.name() == "aten::clone":
+            self.shapes.append(tuple(result.shape))
+        return result
 
 
 def load_exhibit(place: str, mend: tuple[str, str], *, mended: bool) -> ModuleType:

@@ -140,7 +140,8 @@ class GroupedQueryAttention(MultiHeadAttention):
 
     The call is `MultiHeadAttention`'s. With g = h it is multi-head attention, with g = 1
     multi-query attention. Keys and values are (batch, g, length, head_dim). On a CPU, PyTorch's
-    function repeats them in memory only when it drops weights or learns the mask; with
+    function repeats them in memory only when it drops weights or learns the mask; on CUDA also
+    for any mask, in float32 and for large heads, where no fused kernel takes the call. With
     `attend=grouped_query_attention_broadcast` they are never repeated.
 
     Args:

@@ -11,8 +11,9 @@ class MultiQueryAttention(MultiHeadAttention):
 
     $$\operatorname{head}_i = \operatorname{Attention}(X W^Q_i, C W^K, C W^V)$$
 
-    The call is `MultiHeadAttention`'s. Keys and values are (batch, 1, length, head_dim) and are
-    never repeated in memory while `attend` is PyTorch's function and drops nothing.
+    The call is `MultiHeadAttention`'s. Keys and values are (batch, 1, length, head_dim). On a CPU,
+    PyTorch's function repeats them in memory only when it drops weights or learns the mask; on
+    CUDA that depends on the kernel that runs.
 
     Args:
         embed_dim: Size of the vectors that come in and go out.

@@ -70,6 +70,7 @@ def decode_cost(
     batch: int = 1,
     new: int = 1,
     bytes_per_number: float = 2,
+    tp: int = 1,
 ) -> DecodeCost:
     r"""Count the attention of one layer: scores, weighted sum, and the reading of the cache.
 
@@ -86,14 +87,17 @@ def decode_cost(
         batch: Number of sequences b; each has a cache of its own.
         new: How many new positions n of a sequence read the cache together: 1 in decoding.
         bytes_per_number: Bytes s of a number in the cache.
+        tp: How many devices share the heads (tensor parallelism). With fewer key heads than
+            devices, each device has a copy of one.
 
     Returns:
-        FLOP and bytes.
+        FLOP and bytes of one device.
 
     Raises:
         TypeError: If an argument has the wrong type.
         ValueError: If a size is below 1, `num_kv_heads` does not divide `num_heads`, `new` is
-            larger than `length`, or `bytes_per_number` is not above 0.
+            larger than `length`, `bytes_per_number` is not above 0, or the heads cannot be
+            shared among `tp` devices.
 
     Example:
         ```python
@@ -116,6 +120,7 @@ def decode_cost(
         check_size(name, size)
     check_divides("num_kv_heads", num_kv_heads, "num_heads", num_heads)
     check_size("head_dim", head_dim)
+    num_heads, num_kv_heads = _of_one_device(num_heads, num_kv_heads, tp)
     multiply_adds = batch * new * num_heads * length * 2 * head_dim  # scores, then values
     numbers = batch * num_kv_heads * length * 2 * head_dim  # keys, then values
     return DecodeCost(2 * multiply_adds, numbers * bytes_per_number)  # FLOP, then bytes
@@ -130,6 +135,7 @@ def latent_decode_cost(
     batch: int = 1,
     new: int = 1,
     bytes_per_number: float = 2,
+    tp: int = 1,
 ) -> DecodeCost:
     r"""Count the same for multi-head latent attention in its absorbed form.
 
@@ -145,14 +151,16 @@ def latent_decode_cost(
         batch: Number of sequences b; each has a cache of its own.
         new: How many new positions n of a sequence read the cache together: 1 in decoding.
         bytes_per_number: Bytes s of a number in the cache.
+        tp: How many devices share the heads. All of them need the same entries, so each has a
+            copy of the whole cache.
 
     Returns:
-        FLOP and bytes.
+        FLOP and bytes of one device.
 
     Raises:
         TypeError: If an argument has the wrong type.
-        ValueError: If a size is below 1, `new` is larger than `length`, or `bytes_per_number` is
-            not above 0.
+        ValueError: If a size is below 1, `new` is larger than `length`, `bytes_per_number` is
+            not above 0, or `tp` does not divide `num_heads`.
 
     Example:
         ```python
@@ -169,6 +177,7 @@ def latent_decode_cost(
     _check(length, batch, new, bytes_per_number)
     for name, size in (("num_heads", num_heads), ("kv_rank", kv_rank), ("rope_dim", rope_dim)):
         check_size(name, size)
+    num_heads, _ = _of_one_device(num_heads, 1, tp)
     multiply_adds = batch * new * num_heads * length * (2 * kv_rank + rope_dim)
     numbers = batch * length * (kv_rank + rope_dim)
     return DecodeCost(2 * multiply_adds, numbers * bytes_per_number)
@@ -183,6 +192,7 @@ def projection_cost(
     batch: int = 1,
     new: int = 1,
     bytes_per_number: float = 2,
+    tp: int = 1,
 ) -> DecodeCost:
     r"""Count the four projections of one layer, whose weights all sequences share.
 
@@ -197,14 +207,15 @@ def projection_cost(
         batch: Number of sequences b.
         new: How many new positions n of each sequence there are.
         bytes_per_number: Bytes s of a weight.
+        tp: How many devices share the heads, as in `decode_cost`.
 
     Returns:
-        FLOP and bytes.
+        FLOP and bytes of one device.
 
     Raises:
         TypeError: If an argument has the wrong type.
-        ValueError: If a size is below 1, `num_kv_heads` does not divide `num_heads`, or
-            `bytes_per_number` is not above 0.
+        ValueError: If a size is below 1, `num_kv_heads` does not divide `num_heads`,
+            `bytes_per_number` is not above 0, or the heads cannot be shared among `tp` devices.
 
     Example:
         ```python
@@ -226,6 +237,7 @@ def projection_cost(
     for name, size in (sizes | {"head_dim": head_dim}).items():
         check_size(name, size)
     check_divides("num_kv_heads", num_kv_heads, "num_heads", num_heads)
+    num_heads, num_kv_heads = _of_one_device(num_heads, num_kv_heads, tp)
     weights = 2 * (num_heads + num_kv_heads) * head_dim * embed_dim
     return DecodeCost(2 * batch * new * weights, weights * bytes_per_number)
 
@@ -236,3 +248,14 @@ def _check(length: int, batch: int, new: int, bytes_per_number: float) -> None:
     if new > length:
         raise ValueError(f"new must be at most length = {length}; got {new}")
     check_positive("bytes_per_number", bytes_per_number)
+
+
+def _of_one_device(num_heads: int, num_kv_heads: int, tp: int) -> tuple[int, int]:
+    """Return the query heads and key heads of one of `tp` devices: at least one key head."""
+    check_size("tp", tp)
+    check_divides("tp", tp, "num_heads", num_heads)
+    if num_kv_heads % tp and tp % num_kv_heads:
+        raise ValueError(
+            f"tp must divide num_kv_heads = {num_kv_heads} or be a multiple of it; got {tp}"
+        )
+    return num_heads // tp, max(num_kv_heads // tp, 1)

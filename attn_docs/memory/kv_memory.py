@@ -142,8 +142,13 @@ class KVModel:
         context: Longest text, in tokens, that it is published for.
         source: Where the sizes were read.
         read: The day on which they were read.
-        parameters: Number of parameters as published, rounded; None if no source was found.
-        parameters_source: Where that was read.
+        parameters: Number of parameters: counted on the model's own class of transformers, or,
+            where there is none (GPT-3, PaLM), as published, rounded. None if neither was found.
+        parameters_source: Where that class, or the published number, is.
+        quantized: How many of the parameters are published in fewer than 16 bits.
+        quantized_bits: Bits of each of those, their share of the scales included.
+        other_layers: Number of further layers that keep a state of fixed size, which is not
+            counted.
         key_dim: Size of a head's keys before they are compressed; only with latent layers.
         value_dim: Size of its values; only with latent layers.
         note: What else there is to know of the row.
@@ -158,9 +163,20 @@ class KVModel:
     read: str
     parameters: int | None = None
     parameters_source: str | None = None
+    quantized: int = 0
+    quantized_bits: float | None = None
+    other_layers: int = 0
     key_dim: int | None = None
     value_dim: int | None = None
     note: str | None = None
+
+    @property
+    def weight_bytes(self) -> int | None:
+        """Bytes of the weights as published, what is not quantized in 16 bits; None if unknown."""
+        if self.parameters is None:
+            return None
+        bits = 16 * (self.parameters - self.quantized)
+        return round((bits + self.quantized * (self.quantized_bits or 0)) / 8)
 
 
 def load_models() -> dict[str, KVModel]:

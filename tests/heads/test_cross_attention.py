@@ -1,5 +1,6 @@
 """Cross-attention: equal to loops and to PyTorch, blind to padding and to the context's order."""
 
+import itertools
 import re
 from collections.abc import Callable
 
@@ -329,19 +330,17 @@ def test_causal_memory_lets_the_first_target_word_see_the_first_source_word_alon
     torch.testing.assert_close(found[:, 0], attend.v_proj(context)[:, 0])
 
 
-def test_values_from_the_target_fail_when_the_lengths_differ() -> None:
-    attention = attention_of("values_from_target", mended=False)
-    with pytest.raises(RuntimeError):
-        attention(
-            layer(8, 8, 8),
-            normal(2, 4, 8),
-            normal(2, 5, 8),
-            padding_mask([4, 2]),
-            padding_mask([5, 2]),
-        )
-    swapped = attention_of("queries_from_context", mended=False)
-    masks = padding_mask([4, 2]), padding_mask([4, 4])
-    assert swapped(layer(8, 8, 8), normal(2, 4, 8), normal(2, 4, 8), *masks).shape == (2, 4, 8)
+def test_three_of_the_exhibits_fail_when_the_lengths_differ_and_the_causal_one_runs() -> None:
+    failed = set()
+    for name, m in itertools.product(MENDED, (3, 5)):
+        attention = attention_of(name, mended=False)
+        masks = padding_mask([4, 2]), padding_mask([m, 2])
+        try:
+            attention(layer(8, 8, 8), normal(2, 4, 8), normal(2, m, 8), *masks)
+        except RuntimeError:
+            failed.add((name, m))
+    names = ("targets_mask", "queries_from_context", "values_from_target")
+    assert failed == set(itertools.product(names, (3, 5)))
 
 
 # --- the formulas of the page -----------------------------------------------------------------

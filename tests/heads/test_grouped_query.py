@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -28,7 +29,7 @@ from attn_docs import (
 )
 from docs._kit.measure import paired_ratio
 from docs._tools.page import page_module
-from tests.kit import error, load_exhibit, normal
+from tests.kit import Copies, error, load_exhibit, normal
 
 benchmark = page_module("heads/grouped-query", "benchmark")
 tables = page_module("heads/grouped-query", "tables")
@@ -395,6 +396,24 @@ def test_mean_pooling_is_exact_where_the_heads_of_a_group_are_equal() -> None:
 
 
 # --- the repeated keys are never made --------------------------------------------------------
+
+
+@pytest.mark.parametrize("kv_heads", [1, 2])
+def test_the_fallback_kernel_repeats_keys_and_values_and_folded_heads_do_not(kv_heads: int) -> None:
+    query, (key, value) = normal(2, 8, 1, 5), normal(2, 2, kv_heads, 11, 5, seed=1).unbind()
+    mask, group = normal(2, 1, 1, 11, seed=2) > 0, 8 // kv_heads
+    wanted = grouped_query_attention_repeat(query, key, value, mask)
+    with sdpa_kernel(SDPBackend.MATH):
+        with Copies() as copies:
+            shared = F.scaled_dot_product_attention(query, key, value, mask, enable_gqa=True)
+        assert copies.shapes == 2 * [(2, kv_heads, group, 11, 5)]
+        with Copies() as copies:
+            folded = F.scaled_dot_product_attention(
+                query.view(2, kv_heads, group, 5), key, value, mask
+            )
+        assert not copies.shapes
+    assert error(shared, wanted) <= 1e-12
+    assert error(folded.view(2, 8, 1, 5), wanted) <= 1e-12
 
 
 class Made(TorchDispatchMode):

@@ -63,28 +63,20 @@ def test_filled_cells_are_what_the_function_and_the_exhibit_read(language: str) 
 
 
 @languages
-def test_bars_are_as_long_as_what_was_measured(language: str) -> None:
-    forms = groups("measured", language, "data-form")
-    assert forms.keys() == benchmark.WAYS.keys()
-    longest = []
-    for kind in ("time", "memory"):
+def test_each_panel_has_bars_of_one_unit_as_long_as_what_was_measured(language: str) -> None:
+    panels = groups("measured", language, "data-panel")
+    assert list(panels) == ["time", "memory"]
+    for kind, shown in (("time", "{:.2f}×"), ("memory", "{:.0f} MiB")):
         wanted = {name: MEASURED(kind, way=name, case="one word") for name in benchmark.WAYS}
-        bars = {
-            name: next(bar for bar in form.iter() if bar.get("data-bar") == kind)
-            for name, form in forms.items()
-        }
+        bars = {bar.attrib["data-bar"]: bar for bar in panels[kind].iter(f"{SVG}rect")}
         carried = {name: float(bar.attrib["data-value"]) for name, bar in bars.items()}
         assert carried == pytest.approx(wanted, abs=0.005)
         lengths = {name: float(bar.attrib["width"]) for name, bar in bars.items()}
-        longest.append(max(lengths.values()))
-        per_unit = longest[-1] / max(wanted.values())
+        per_unit = max(lengths.values()) / max(wanted.values())
         drawn = {name: length / per_unit for name, length in lengths.items()}
         assert drawn == pytest.approx(wanted, rel=0.01)
-    assert longest[0] == longest[1]
-    shown = {name: [text.text for text in form.iter(f"{SVG}text")] for name, form in forms.items()}
-    for name, texts in shown.items():
-        time, memory = (MEASURED(kind, way=name, case="one word") for kind in ("time", "memory"))
-        assert texts[1:] == [f"{time:.2f}×", f"{memory:.0f} MiB"]
+        texts = [text.text for text in panels[kind].iter(f"{SVG}text")]
+        assert texts[2::2] == [shown.format(value) for value in wanted.values()]
 
 
 @languages

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_docs import (
@@ -20,13 +21,14 @@ from attn_docs import (
     MultiHeadAttention,
     MultiHeadLatentAttention,
     causal_mask,
+    grouped_query_attention_broadcast,
     padding_mask,
     scaled_dot_product_attention,
 )
 from attn_docs.testing import Adapter, check_module
 from docs._tools.blocks import ROOT
 from docs._tools.page import page_module
-from tests.kit import error, load_exhibit, normal
+from tests.kit import Copies, error, load_exhibit, normal
 
 benchmark = page_module("heads/latent", "benchmark")
 tables = page_module("heads/latent", "tables")
@@ -1176,3 +1178,32 @@ def test_the_formula_of_the_output() -> None:
     for f in (in_letters(absorb=False), in_letters(absorb=True)):
         for t in range(f.n):
             assert error(f.y[t], f.W_O @ torch.cat([f.o[t, i] for i in range(f.h)])) <= 1e-12
+
+
+# --- copies ----------------------------------------------------------------------------------
+
+
+def test_the_fallback_kernel_copies_the_cache_for_every_head_and_the_broadcast_form_does_not() -> (
+    None
+):
+    x, outputs, entry = normal(2, 9, 24), [], 6 + 4
+    for attend in (F.scaled_dot_product_attention, grouped_query_attention_broadcast):
+        torch.manual_seed(0)
+        module = MultiHeadLatentAttention(
+            24, 4, kv_rank=6, head_dim=5, rope_dim=4, value_dim=5, attend=attend
+        ).double()
+        cache = LatentCache(2, 6, 4, 9, dtype=torch.float64)
+        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+            module(x[:, :8], is_causal=True, cache=cache)
+            with Copies() as copies:
+                outputs.append(module(x[:, 8:], cache=cache, absorb=True))
+        large = [shape for shape in copies.shapes if math.prod(shape) >= 2 * 9 * entry]
+        assert large == ([] if len(outputs) == 2 else 2 * [(2, 1, 4, 9, entry)])
+    assert error(*outputs) <= 1e-12
+
+
+def test_what_the_copies_take_at_the_sizes_of_deepseek_v3() -> None:
+    numbers = tables.numbers()
+    assert numbers["gpu_cache"] == f"{8192 * 576 * 2 // 2**20} MiB"
+    assert numbers["gpu_copies"] == f"{2 * 128 * 8192 * 576 * 2 / 2**30:.2g} GiB"
+    assert numbers["gpu_naive"] == f"{128 * (192 + 128) * 8192 * 2 / 2**30:.2g} GiB"

@@ -253,6 +253,45 @@ def test_bad_arguments_are_refused(call: str, change: dict, kind: type, message:
     assert str(caught.value) == message
 
 
+# --- several devices -------------------------------------------------------------------------
+
+
+def test_a_device_has_its_share_of_heads_and_at_least_one_key_head() -> None:
+    sizes = {"num_heads": 12, "num_kv_heads": 2, "head_dim": 5}
+    whole = decode_cost(9, **sizes)
+    halves = decode_cost(9, **sizes, tp=2)
+    assert whole == decode_cost(9, **sizes, tp=1) == halves.plus(halves)
+    for tp in (4, 6, 12):  # more devices than key heads: one copy each
+        one = decode_cost(9, num_heads=12 // tp, num_kv_heads=1, head_dim=5)
+        assert decode_cost(9, **sizes, tp=tp) == one
+        projections = {"num_heads": 12 // tp, "num_kv_heads": 1, "head_dim": 5}
+        assert projection_cost(11, **sizes, tp=tp) == projection_cost(11, **projections)
+
+
+def test_every_device_keeps_the_whole_latent_cache() -> None:
+    sizes = {"num_heads": 128, "kv_rank": 512, "rope_dim": 64}
+    whole, part = latent_decode_cost(9, **sizes), latent_decode_cost(9, **sizes, tp=8)
+    assert part == (whole.flops / 8, whole.bytes)
+    assert (round(whole.intensity), round(part.intensity)) == (242, 30)
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "message"),
+    [
+        ({"tp": 0}, ValueError, "tp must be 1 or more; got 0"),
+        ({"tp": 1.0}, TypeError, "tp must be an int; got 1.0"),
+        ({"tp": 5}, ValueError, "tp must divide num_heads = 12; got 5"),
+        ({"tp": 3}, ValueError, "tp must divide num_kv_heads = 4 or be a multiple of it; got 3"),
+    ],
+)
+def test_heads_that_cannot_be_shared_are_refused(change: dict, kind: type, message: str) -> None:
+    sizes = {"num_heads": 12, "num_kv_heads": 4, "head_dim": 5}
+    for call in (lambda: decode_cost(9, **sizes, **change),
+                 lambda: projection_cost(11, **sizes, **change)):  # fmt: skip
+        with pytest.raises(kind, match=f"^{re.escape(message)}$"):
+            call()
+
+
 # --- exhibits --------------------------------------------------------------------------------
 
 MENDED = {
@@ -338,7 +377,27 @@ def test_the_table_shows_the_models() -> None:
     assert [round(tables.cost(name).intensity) for name in tables.MODELS] == [1, 4, 8, 71, 242]
     assert round(tables.ridge()) == 295
     assert tables.busy("DeepSeek-V3") == pytest.approx(241.8 / 295.3, rel=1e-3)
-    assert tables.numbers()["together"] == "20,480"
+    assert round(tables.cost("DeepSeek-V3", tp=8).intensity) == 30
+
+
+def test_all_weights_are_counted_and_both_pages_give_the_same_crossover() -> None:
+    numbers = tables.numbers()
+    beside = page_module("memory/kv-memory", "tables").numbers()
+    assert numbers["crossover"] == beside["crossover"] == "120,000"
+    assert tables.crossover("Llama-3.1-8B") == pytest.approx(122_532, abs=1)
+    assert tables.crossover("Llama-2-7B") == pytest.approx(25_705, abs=1)
+    assert numbers["projections_only"] == "8,192"
+
+
+def test_fewer_key_heads_make_fewer_keys_so_the_rows_do_not_compute_the_same() -> None:
+    flops = []
+    for name in ("multi-head", "grouped-query", "multi-query"):
+        module, cache = bench.build(name), KVCache(1, bench.KV_HEADS[name], bench.HEAD_DIM, 9)
+        with torch.no_grad(), FlopCounterMode(display=False) as counter:
+            module(torch.randn(1, 9, bench.EMBED_DIM), cache=cache)
+        flops.append(counter.get_total_flops())
+    assert flops == sorted(flops, reverse=True)
+    assert len(set(flops)) == 3
 
 
 @pytest.mark.parametrize("name", bench.NAMES)

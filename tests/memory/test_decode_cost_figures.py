@@ -1,6 +1,7 @@
 """The figures on the cost of decoding stand where the counts and the stored table say."""
 
 import math
+import re
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -23,21 +24,28 @@ def parts(name: str, language: str, attribute: str) -> dict[str, ET.Element]:
 
 
 def where(intensity: float) -> tuple[float, float]:
-    """Return the place of a point on the roof: 306 units for 0.5 to 2,000, 210 for 1 to 2,500."""
+    """Return the place of a point on the roof: 306 units for 0.5 to 2,000, 260 for 0.1 to 2,500."""
     x = 34 + 306 * math.log(intensity / 0.5) / math.log(2000 / 0.5)
-    return x, 24 + 210 * (1 - math.log(figures.attainable(intensity)) / math.log(2500))
+    return x, 24 + 260 * math.log(2500 / figures.attainable(intensity)) / math.log(25_000)
 
 
 @languages
 def test_models_stand_on_the_roof_at_their_intensity(language: str) -> None:
     found = parts("roofline", language, "data-part")
-    assert found.keys() == {"roof", *(name.replace(" ", "-") for name in tables.MODELS)}
-    for name in tables.MODELS:
-        (square,) = found[name.replace(" ", "-")].iter(f"{SVG}path")
+    intensities = {name.replace(" ", "-"): tables.cost(name).intensity for name in tables.MODELS}
+    intensities["several"] = 16 * (2 * 512 + 64) / (512 + 64)  # 16 of 128 heads, the whole cache
+    ranges = {"batch": (1, 64), "new": (4, 1024)}
+    parts_of_ranges = {name + end for name in ranges for end in ("", "-tip")}
+    assert found.keys() == {"roof", *intensities, *parts_of_ranges}
+    for name, intensity in intensities.items():
+        (square,) = found[name].iter(f"{SVG}path")
         place = square.attrib["transform"].removeprefix("translate(").rstrip(")").split(",")
-        assert tuple(map(float, place)) == pytest.approx(
-            where(tables.cost(name).intensity), abs=0.02
-        )
+        assert tuple(map(float, place)) == pytest.approx(where(intensity), abs=0.02)
+    for name, ends in ranges.items():
+        (line,) = found[name].iter(f"{SVG}path")
+        (x0, y0), (x1, y1) = re.findall(r"[ML] ([\d.]+) ([\d.]+)", line.attrib["d"])
+        assert y0 == y1
+        assert [float(x0), float(x1)] == pytest.approx([where(x)[0] for x in ends], abs=0.02)
     (roof,) = found["roof"].iter(f"{SVG}path")
     numbers = [float(word) for word in roof.attrib["d"].split() if word not in "ML"]
     corners = [c for x in (0.5, tables.ridge(), 2000) for c in where(x)]

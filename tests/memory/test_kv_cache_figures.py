@@ -95,7 +95,8 @@ def test_the_matrices_are_pytorchs_two_alignments(language: str) -> None:
 @languages
 def test_the_chart_has_a_line_and_a_label_for_each_way(language: str) -> None:
     parts = groups("measured", language, "data-part")
-    assert parts.keys() == {*benchmark.WAYS, *(f"{name}-label" for name in benchmark.WAYS)}
+    ends = ("", "-label", "-leader")
+    assert parts.keys() == {f"{name}{end}" for name in benchmark.WAYS for end in ends}
     heights = {}
     for name in benchmark.WAYS:
         line = next(path.attrib["d"] for path in parts[name].iter(f"{SVG}path"))
@@ -110,6 +111,11 @@ def test_the_chart_has_a_line_and_a_label_for_each_way(language: str) -> None:
     by_time, by_height = sorted(flat), sorted(flat, key=lambda pair: -pair[1])
     assert [time for time, _ in by_time] == [time for time, _ in by_height]
     labels = [t for name in benchmark.WAYS for t in parts[f"{name}-label"].iter(f"{SVG}text")]
+    for name, label in zip(benchmark.WAYS, labels, strict=True):  # a line leads to each label
+        (leader,) = parts[f"{name}-leader"].iter(f"{SVG}path")
+        points = re.findall(r"[ML] ([\d.]+) ([\d.]+)", leader.attrib["d"])
+        assert float(points[0][1]) == pytest.approx(heights[name][-1], abs=0.02)
+        assert float(points[-1][1]) == pytest.approx(float(label.attrib["y"]), abs=6)
     assert len({round(float(label.attrib["y"])) // 12 for label in labels}) == len(benchmark.WAYS)
 
 

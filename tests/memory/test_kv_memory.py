@@ -117,10 +117,18 @@ def test_the_anchors_are_of_all_models() -> None:
 
 @every_row
 def test_a_row_has_its_source_and_the_day_it_was_read(row: dict) -> None:
-    assert row["source"].startswith("https://")
-    assert date.fromisoformat(row["read"]) == date(2026, 11, 21)
+    # papers, the authors' model cards, the authors' code: nobody who copied from them
+    publishers = ("openai-community", "openai", "tiiuae", "meta-llama", "mistralai", "Qwen")
+    publishers += ("allenai", "deepseek-ai")
+    places = ("arxiv.org/abs", *(f"huggingface.co/{name}" for name in publishers))
+    places += ("github.com/google/gemma_pytorch", "github.com/google-deepmind/gemma")
+    assert row["source"].startswith(tuple(f"https://{place}/" for place in places))
+    assert date.fromisoformat(row["read"]) == date(2026, 11, 22)
     assert ("parameters" in row) == ("parameters_source" in row)
-    assert row.get("parameters_source", "https://").startswith("https://")
+    classes = "https://github.com/huggingface/transformers/tree/main/src/transformers/models/"
+    counted = row.get("parameters_source", classes).startswith(classes)
+    assert counted != (row.get("parameters_source") == row["source"])
+    assert counted != row["name"].startswith(("GPT-3", "PaLM"))
 
 
 @every_row
@@ -156,6 +164,24 @@ def test_parameters_agree_with_the_name() -> None:
             (number, unit) = sizes[-1]
             stated = float(number) * (1e6 if unit == "M" else 1e9)
             assert stated * 0.95 <= model.parameters <= stated * 1.31, name
+
+
+def test_llama_has_the_parameters_of_its_matrices() -> None:
+    sizes = {"8B": (4096, 32, 1024, 14_336), "70B": (8192, 80, 1024, 28_672)}
+    for name, (width, layers, kv, hidden) in sizes.items():
+        attention, mlp, norms = 2 * width * (width + kv), 3 * width * hidden, 2 * width
+        total = 2 * 128_256 * width + layers * (attention + mlp + norms) + width
+        assert MODELS[f"Llama-3.1-{name}"].parameters == total
+
+
+def test_weights_are_as_published() -> None:
+    assert MODELS["Llama-3.1-8B"].weight_bytes == 2 * 8_030_261_248
+    assert MODELS["Qwen3.5-0.8B"].weight_bytes is None
+    # the checkpoints of table 1 in the gpt-oss model card
+    for name, gib in (("gpt-oss-20b", 12.8), ("gpt-oss-120b", 60.8)):
+        assert round(MODELS[name].weight_bytes / GIB, 1) == gib
+    weights = MODELS["DeepSeek-V3"].weight_bytes
+    assert MODELS["DeepSeek-V3"].parameters < weights < 1.01 * MODELS["DeepSeek-V3"].parameters
 
 
 # --- bytes -----------------------------------------------------------------------------------
@@ -489,19 +515,42 @@ def test_the_table_shows_what_the_caches_take(language: str) -> None:
 
 @pytest.mark.parametrize(("language", "none"), [("en", "no room"), ("zh", "放不下")])
 def test_what_fits_beside_the_weights(language: str, none: str) -> None:
-    for name, weight, *counts in cells(tables.fits(language)):
+    reported = [24_564 * MIB, 81_559 * MIB, 143_771 * MIB]
+    for name, parameters, bits, weight, *counts in cells(tables.fits(language)):
         model = MODELS[name.removeprefix("[").partition("]")[0]]
         assert name.endswith(f"({model.parameters_source})")
-        assert float(weight.removesuffix(" GB")) == pytest.approx(2e-9 * model.parameters, rel=5e-3)
-        for card, count in zip((24, 80, 141), counts, strict=True):
-            room = card * 10**9 - 2 * model.parameters
+        assert int(parameters.replace(",", "")) == model.parameters
+        weights = float(weight.removesuffix(" GiB")) * GIB
+        assert weights == pytest.approx(model.weight_bytes, rel=5e-3)
+        assert float(bits) * model.parameters / 8 == pytest.approx(model.weight_bytes, rel=5e-3)
+        for memory, count in zip(reported, counts, strict=True):
+            room = memory - model.weight_bytes
             assert (count == none) == (room < 0)
             if re.fullmatch(r"[\d,]+", count):
                 number = int(count.replace(",", ""))
-                assert kv_cache_bytes(model.config, number) <= room
-                assert kv_cache_bytes(model.config, number + 1) > room
+                assert len(str(number).rstrip("0")) <= 2
+                assert number == pytest.approx(longest_context(model.config, room), rel=0.05)
             elif room >= 0:
                 assert kv_cache_bytes(model.config, 10**12) <= room
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_name_of_a_card_is_not_its_memory(language: str) -> None:
+    for name, label, shown, gib, gb in cells(tables.cards(language)):
+        (mib,) = re.findall(r"^\[([\d,]+) MiB\]\(https://github", shown)
+        memory = int(mib.replace(",", "")) * MIB
+        assert memory == tables.CARDS[name].memory
+        assert float(gib.removesuffix(" GiB")) * GIB == pytest.approx(memory, rel=5e-3)
+        assert float(gb.removesuffix(" GB")) * 1e9 == pytest.approx(memory, rel=5e-3)
+        assert memory > 1.005e9 * float(label.removesuffix(" GB"))
+
+
+def test_rounding_decides_whether_70b_fits() -> None:
+    numbers = tables.numbers()
+    assert numbers["llama_70b_parameters"] == "70,553,706,496"
+    assert numbers["llama_70b_promised"] == "3,100"
+    assert numbers["llama_70b_beside"] == "29,000"
+    assert 2 * MODELS["Llama-3.1-70B"].parameters > 141 * 10**9  # so it does not fit "141 GB"
 
 
 def test_sizes_are_written_in_binary_units() -> None:

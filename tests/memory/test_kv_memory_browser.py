@@ -21,7 +21,8 @@ MODELS = load_models()
 DTYPES = {4: torch.float32, 2: torch.bfloat16, 1: torch.int8}
 LENGTHS = (0, 1, 511, 512, 513, 4096, 4097, 131_072, 10_000_000, 99_999_999)
 BATCHES = (1, 7, 99_991)
-MEMORIES = (1, 24, 141, 99_999)
+MEMORIES = (1, 24_564, 143_771, 99_999_999)  # MiB
+CARD = 24_564
 ASK = """cases => {
     const form = document.querySelector(".kv-calculator")
     const set = (name, value) => { form.elements.namedItem(name).value = value }
@@ -44,12 +45,13 @@ def page(request, visit):
 def wanted(model, context: int, batch: int, itemsize: int, memory: int) -> dict[str, str]:
     dtype = DTYPES[itemsize]
     count = kv_cache_bytes(model.config, context, batch, dtype)
-    room = memory * 10**9 - 2 * (model.parameters or 0)
+    weights = model.weight_bytes or 0
+    room = memory * 2**20 - weights
     longest = longest_context(model.config, room, batch, dtype) if room >= 0 else 0
     return {
         "cache": str(count),
         "more": str(kv_cache_bytes(model.config, context + 1, batch, dtype) - count),
-        "weights": str(2 * (model.parameters or 0)),
+        "weights": str(weights),
         "longest": "" if longest is None else str(longest),
     }
 
@@ -72,22 +74,23 @@ def test_every_model_to_the_byte(page) -> None:
 
 def test_numbers_are_shown_as_in_the_tables(page) -> None:
     words = texts(tables.__file__, "form", page.language)
-    cases = [["Llama-3.1-8B", 131_072, 1, 2, 24], ["GPT-2 124M", 3, 1, 2, 24],
-             ["Mistral-7B v0.1", 5000, 2, 2, 24], ["Gemma-4-E2B", 7, 1, 1, 24],
-             ["Llama-2-70B", 1000, 1, 2, 24], ["DeepSeek-V3", 1000, 4, 2, 2000]]  # fmt: skip
+    cases = [["Llama-3.1-8B", 131_072, 1, 2, CARD], ["GPT-2 124M", 3, 1, 2, CARD],
+             ["Mistral-7B v0.1", 5000, 2, 2, CARD], ["Qwen3.5-0.8B", 7, 1, 1, CARD],
+             ["Llama-2-70B", 1000, 1, 2, CARD], ["gpt-oss-20b", 1000, 4, 2, CARD]]  # fmt: skip
     answers = [
         {place: text for place, (_, text) in answer.items()}
         for answer in page.tab.evaluate(ASK, cases)
     ]
-    first = tables.shown(page.language, "Llama-3.1-8B", 131_072, 1, 24)
+    first = tables.shown(page.language, "Llama-3.1-8B", 131_072, 1, CARD)
     assert answers[0] == first
     assert answers[1]["cache"] == f"108.00 KiB (110,592 {words['bytes']})"
     assert answers[2]["more"] == words["nothing"]
     assert answers[2]["longest"] == words["any"]
     assert answers[3]["weights"] == words["unknown"]
     assert answers[4]["longest"] == words["none"]
-    assert answers[5]["weights"] == "1342.00 GB"
-    assert answers[5]["longest"] == f"{(2000 * 10**9 - 1342 * 10**9) // (4 * 70_272):,}"
+    assert answers[5]["weights"] == "12.82 GiB"  # as published, in MXFP4
+    room = CARD * 2**20 - MODELS["gpt-oss-20b"].weight_bytes
+    assert answers[5]["longest"] == f"{longest_context(MODELS['gpt-oss-20b'].config, room, 4):,}"
 
 
 def test_it_asks_for_nothing_but_its_script(page) -> None:
@@ -166,7 +169,7 @@ def test_what_the_page_says_before_the_script_runs_is_what_the_script_says(site:
     for prefix, language in (("", "en"), ("zh/", "zh")):
         places = [e for e in site.tree(prefix + URL).iter("data") if e.get("data-of")]
         found = {place.get("data-of"): place.text for place in places}
-        assert found == tables.shown(language, "Llama-3.1-8B", 131_072, 1, 24)
+        assert found == tables.shown(language, "Llama-3.1-8B", 131_072, 1, CARD)
 
 
 def test_the_page_holds_the_data_file(site: Site) -> None:
@@ -174,10 +177,12 @@ def test_the_page_holds_the_data_file(site: Site) -> None:
     for prefix in ("", "zh/"):
         (script,) = (e for e in site.tree(prefix + URL).iter() if e.get("id") == "kv-models")
         for row, given in zip(json.loads(script.text), rows, strict=True):
+            assert row.pop("weights", None) == MODELS[given["name"]].weight_bytes
             assert row.items() <= given.items()
             numbers = {name for name, value in given.items() if isinstance(value, int)}
             assert numbers - row.keys() <= {"embed_dim", "num_heads", "context", "key_dim",
-                                            "value_dim"}  # fmt: skip
+                                            "value_dim", "parameters", "quantized",
+                                            "other_layers"}  # fmt: skip
 
 
 def test_no_other_page_loads_the_script(site: Site) -> None:

@@ -44,23 +44,31 @@ def taken(name: str, length: int) -> int:
 
 
 @languages
-def test_bars_of_a_token_are_as_long_as_its_logarithm(language: str) -> None:
+def test_dots_of_a_token_stand_on_a_labelled_logarithmic_axis(language: str) -> None:
     shown, values = groups("token", language), []
     assert tuple(shown) == figures.BARS
+    for dot in root("token", language).iter(f"{SVG}rect"):  # a bar's length would mislead
+        assert dot.attrib["width"] == dot.attrib["height"] == "10"
+    lines = {e.get("data-tick"): e for e in root("token", language).iter() if e.get("data-tick")}
+    ticks = {int(tick): float(line.attrib["d"][1:].split(",")[0]) for tick, line in lines.items()}
+    written = {text.text for text in root("token", language).iter(f"{SVG}text")}
+    assert {f"{tick:,}" for tick in ticks} <= written
+    step = (ticks[4096] - ticks[4]) / math.log(4096 / 4)
+    assert ticks == {t: pytest.approx(ticks[4] + step * math.log(t / 4), abs=0.05) for t in ticks}
     for name, group in shown.items():
-        (bar,) = group.iter(f"{SVG}rect")
+        (dot,) = group.iter(f"{SVG}rect")
         label, number = (text.text for text in group.iter(f"{SVG}text"))
         assert label == name
         kib = float(number.replace(",", ""))
         if not MODELS[name].config.shared_full_layers:
             assert kib * 1024 == pytest.approx(taken(name, 1), rel=1e-3)
         values.append(kib)
-        part = math.log2(kib / figures.LEAST) / math.log2(figures.MOST / figures.LEAST)
-        assert float(bar.attrib["width"]) == pytest.approx(figures.BAR * part, abs=0.05)
+        where = ticks[4] + step * math.log(kib / 4)
+        assert float(dot.attrib["x"]) + 5 == pytest.approx(where, abs=0.05)
         heads = MODELS[name].config.num_kv_heads
         kind = "fewer" if heads else "latent"
         kind = "multi-head" if heads == MODELS[name].num_heads else kind
-        assert bar.attrib["fill"] == figures.KINDS[kind]
+        assert dot.attrib["fill"] == figures.KINDS[kind]
     assert values == sorted(values, reverse=True)
     assert float(number) == 8
 
@@ -94,17 +102,18 @@ def test_bars_of_weights_and_cache_are_as_long_as_their_bytes(language: str) -> 
     for name, group in shown.items():
         bars = {bar.attrib["data-bar"]: bar for bar in group.iter(f"{SVG}rect")}
         model = MODELS[name]
-        weights = 2 * model.parameters / 1e9
-        cache = taken(name, model.context) / 1e9
+        weights = model.weight_bytes / 2**30
+        cache = taken(name, model.context) / 2**30
         assert float(bars["weights"].attrib["width"]) == pytest.approx(weights * scale, abs=0.02)
         assert float(bars["cache"].attrib["width"]) == pytest.approx(cache * scale, abs=0.02)
         left = figures.LEFT + weights * scale
         assert float(bars["cache"].attrib["x"]) == pytest.approx(left, abs=0.02)
         assert weights + cache < figures.FULL
     lines = [e for e in root("cards", language).iter() if e.get("data-card")]
-    assert [int(line.attrib["data-card"]) for line in lines] == [24, 80, 141]
+    reported = {"RTX 4090": 24_564, "H100": 81_559, "H200": 143_771}  # MiB
+    assert [line.attrib["data-card"] for line in lines] == list(reported)
     for line in lines:
-        x = figures.LEFT + scale * int(line.attrib["data-card"])
+        x = figures.LEFT + scale * reported[line.attrib["data-card"]] / 1024
         starts = re.findall(r"[ML]([\d.]+),", line.attrib["d"])
         assert list(map(float, starts)) == pytest.approx([x, x], abs=0.02)
 

@@ -28,10 +28,13 @@ from attn_docs import (
     split_heads,
 )
 from attn_docs.testing import Adapter, check_module
+from docs._kit import measured
 from docs._tools.page import page_module
 from tests.kit import error, load_exhibit, normal
 
+bench = page_module("position/rotary", "benchmark")
 tables = page_module("position/rotary", "tables")
+STORED = measured.load(bench.__file__)["step"]
 
 proof = settings(derandomize=True, deadline=None, max_examples=60)
 layouts = pytest.mark.parametrize("interleaved", [False, True])
@@ -799,6 +802,51 @@ def test_wavelengths_are_full_turns() -> None:
         speeds = [theta ** (-2 * i / 128) for i in range(64)]
         for found, speed in zip(tables.wavelengths(theta).tolist(), speeds, strict=True):
             assert found * speed == pytest.approx(2 * math.pi, rel=1e-9)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_table_of_waves_has_each_models_own_heads(language: str) -> None:
+    rows = [line.strip("|").split("|") for line in tables.waves(language).splitlines()[2:7]]
+    for column, (theta, head_dim) in enumerate(((1e4, 64), (1.5e5, 64), (5e5, 128)), 1):
+        pairs = [part * head_dim // 8 for part in range(4)] + [head_dim // 2 - 1]
+        waves = [2 * math.pi * theta ** (2 * i / head_dim) for i in pairs]
+        shown = [float(row[column].replace(",", "")) for row in rows]
+        assert shown == pytest.approx(waves, rel=5e-3)
+
+
+def test_rotating_costs_operations_and_a_table_of_cosines_saves_most_of_them() -> None:
+    none, rotary, table = map(bench.operations, bench.WAYS)
+    assert none < table < rotary
+    assert rotary > 1.5 * none
+    outputs = [bench.step(way, 5)() for way in ("rotary", "table")]
+    assert error(*outputs) <= 1e-6
+    times = [STORED("time", way=way, cached=512) for way in bench.WAYS]
+    assert times[0] < times[2] < times[1]
+    assert STORED("time", way="rotary", cached=8192) < times[1]
+
+
+def test_a_causal_stack_without_positions_knows_the_order_and_a_single_layer_does_not() -> None:
+    torch.manual_seed(0)
+    layers = [MultiHeadAttention(16, 4).double() for _ in range(2)]
+    words = normal(1, 5, 16)
+    swapped, changes = words[:, [1, 0, 2, 3, 4]], []
+    with torch.no_grad():
+        for layer in layers:
+            words, swapped = (x + layer(x, is_causal=True) for x in (words, swapped))
+            changes.append(error(words[:, -1], swapped[:, -1]))
+    assert changes[0] <= 1e-12
+    assert changes[1] > 0.01
+
+
+def test_a_bias_of_the_keys_matters_where_keys_are_turned() -> None:
+    for rotary in (None, RotaryEmbedding(4)):
+        torch.manual_seed(0)
+        module, x = MultiHeadAttention(16, 4, rotary=rotary).double(), normal(1, 7, 16)
+        with torch.no_grad():
+            before = module(x)
+            module.k_proj.bias.normal_()
+            change = error(module(x), before)
+        assert change > 0.01 if rotary else change <= 1e-12
 
 
 def test_the_tests_cover_every_class_of_module() -> None:

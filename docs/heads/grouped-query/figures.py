@@ -93,6 +93,9 @@ def mapping(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-mapping", text["title"], desc)
 
 
+_PANEL = 22 + 20 * len(WAYS) + 24  # height of a panel of bars, and the gap below it
+
+
 def one_word() -> dict[str, tuple[float, float]]:
     """Return each form's relative time and peak memory for one word, as measured."""
     found = load(__file__)["forms"]
@@ -103,29 +106,22 @@ def one_word() -> dict[str, tuple[float, float]]:
 
 
 def measured(language: str) -> str:
-    """Draw the stored measurement of one word as bars."""
+    """Draw the stored measurement of one word as bars: a panel for time, one for memory."""
     text, ways = (texts(__file__, group, language) for group in ("measured", "ways"))
     values = one_word()
     names = {name: shown.replace("`", "") for name, shown in ways.items()}
-    most = [max(column) for column in zip(*values.values(), strict=True)]
-    drawing = canvas(340, 28 + 54 * len(values))
-    for label, colour, left in (("time", ACCENT, 0), ("memory", ACCENT_2, 120)):
-        drawing.append(drawsvg.Rectangle(left, 4, 12, 12, fill=colour))
-        write(drawing, text[label], left + 18, 10, 12, text_anchor="start")
-    for index, (name, pair) in enumerate(values.items()):
-        top = 28 + 54 * index
-        group = drawsvg.Group(data_form=name)
-        write(group, names[name], 0, top + 8, 12, text_anchor="start", font_weight="bold")
-        shown = (f"{pair[0]:.2f}×", f"{pair[1]:.0f} MiB")
-        for row, (value, full, colour) in enumerate(
-            zip(pair, most, (ACCENT, ACCENT_2), strict=True)
-        ):
-            y, width = top + 18 + 14 * row, 270 * value / full
-            kind = ("time", "memory")[row]
-            group.append(
-                drawsvg.Rectangle(0, y, width, 12, fill=colour, data_bar=kind, data_value=value)
-            )
-            write(group, shown[row], width + 6, y + 6, 12, text_anchor="start")
+    drawing = canvas(380, 2 * _PANEL - 14)
+    shown = {"time": "{:.2f}×", "memory": "{:.0f} MiB"}
+    for panel, (kind, form) in enumerate(shown.items()):
+        group, top = drawsvg.Group(data_panel=kind), panel * _PANEL
+        write(group, text[kind], 0, top + 8, 12, text_anchor="start", font_weight="bold")
+        most = max(pair[panel] for pair in values.values())
+        for row, (name, pair) in enumerate(values.items()):
+            y, width = top + 22 + 20 * row, 130 * pair[panel] / most
+            write(group, names[name], 0, y + 7, 12, text_anchor="start")
+            bar = {"fill": (ACCENT, ACCENT_2)[panel], "data_bar": name, "data_value": pair[panel]}
+            group.append(drawsvg.Rectangle(188, y, width, 14, **bar))
+            write(group, form.format(pair[panel]), 194 + width, y + 7, 12, text_anchor="start")
         drawing.append(group)
     rows = text["comma"].join(
         text["row"].format(name=names[name], time=pair[0], memory=pair[1])

@@ -2,7 +2,14 @@
 
 from typing import NamedTuple
 
-from attn_docs import DecodeCost, decode_cost, latent_decode_cost, projection_cost
+from attn_docs import (
+    DecodeCost,
+    decode_cost,
+    kv_cache_bytes,
+    latent_decode_cost,
+    load_models,
+    projection_cost,
+)
 from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
@@ -32,13 +39,15 @@ MODELS = {
 }
 
 
-def cost(name: str, length: int = LENGTH) -> DecodeCost:
+def cost(name: str, length: int = LENGTH, tp: int = 1) -> DecodeCost:
     """Return what one layer's attention computes and reads for a new word, in bfloat16."""
     model = MODELS[name]
     if model.kv_heads == 0:
-        return latent_decode_cost(length, num_heads=model.heads, kv_rank=KV_RANK, rope_dim=ROPE_DIM)
+        return latent_decode_cost(
+            length, num_heads=model.heads, kv_rank=KV_RANK, rope_dim=ROPE_DIM, tp=tp
+        )
     return decode_cost(
-        length, num_heads=model.heads, num_kv_heads=model.kv_heads, head_dim=model.head_dim
+        length, num_heads=model.heads, num_kv_heads=model.kv_heads, head_dim=model.head_dim, tp=tp
     )
 
 
@@ -136,16 +145,39 @@ def steps(language: str) -> str:
 TABLES = {"variants": variants, "machine": machine, "steps": steps}
 
 
+def crossover(name: str) -> float:
+    """Return how many tokens' keys and values take as many bytes as all weights."""
+    model = load_models()[name]
+    return model.weight_bytes / kv_cache_bytes(model.config, 1)
+
+
+def step_flops(name: str) -> float:
+    """Return the FLOP of a measured step with its projections, at the greatest length."""
+    sizes = {"num_heads": benchmark.HEADS, "head_dim": benchmark.HEAD_DIM}
+    projections = projection_cost(
+        benchmark.EMBED_DIM, **sizes, num_kv_heads=benchmark.KV_HEADS[name]
+    )
+    return projections.plus(benchmark.cost(name, benchmark.LENGTHS[-1])).flops
+
+
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    sizes = {"num_heads": 32, "num_kv_heads": 8, "head_dim": 128}
-    weights = projection_cost(4096, **sizes)
+    llama = load_models()["Llama-3.1-8B"]
+    projections = projection_cost(4096, num_heads=32, num_kv_heads=8, head_dim=128)
+    whole = step_flops("multi-head")
     return {
         "ridge": f"{ridge():.0f}",
+        "length": f"{LENGTH:,}",
         "h100_flops": f"{H100_FLOPS / 1e12:.0f}",
         "h100_bytes": f"{H100_BYTES / 1e12:.2f}",
         "latent": f"{cost('DeepSeek-V3').intensity:.0f}",
         "latent_factor": f"{cost('DeepSeek-V3').intensity / 128:.2f}",
         "busy_multi_head": f"{busy('Llama 2 7B'):.1%}".replace("%", " %"),
-        "together": f"{weights.bytes / decode_cost(1, **sizes).bytes:,.0f}",
+        "latent_eight": f"{cost('DeepSeek-V3', tp=8).intensity:.0f}",
+        "crossover": f"{round(crossover('Llama-3.1-8B'), -4):,.0f}",
+        "crossover_llama_2": f"{round(crossover('Llama-2-7B'), -3):,.0f}",
+        "projections_only": f"{2 * 4096:,}",
+        "projections_share": f"{32 * projections.bytes / llama.weight_bytes:.0%}",
+        "grouped_flops": f"{step_flops('grouped-query') / whole:.0%}",
+        "multi_query_flops": f"{step_flops('multi-query') / whole:.0%}",
     }

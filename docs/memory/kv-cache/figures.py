@@ -171,7 +171,7 @@ def measured(language: str) -> str:
     """Chart the stored measurement."""
     text, found = texts(__file__, "measured", language), times()
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(360, 280)
+        figure = chart.new_figure(384, 280)
         axes = chart.panel(figure, 58, 26, 188, 210)
         figure.text(0, 1 - 6 / 280, text["y"], weight="bold", va="top")
         axes.set_xscale("log")
@@ -192,9 +192,12 @@ def measured(language: str) -> str:
         for name, look in _LOOK.items():
             marks = {"markersize": 6, "markeredgewidth": 0, "linewidth": 1.75}
             axes.plot(LENGTHS, found[name], **look, **marks, gid=f"part:{name}")
-            place = (1.25 * LENGTHS[-1], 10 ** heights[name])
+            place = (1.75 * LENGTHS[-1], 10 ** heights[name])
             axes.text(*place, text[name], va="center", gid=f"part:{name}-label")
-        figure.text(246 / 360, 6 / 280, text["x"], ha="right", va="baseline")
+            ends_at = (1.1 * LENGTHS[-1], found[name][-1]), (1.65 * LENGTHS[-1], place[1])
+            leader = {"color": look["color"], "linewidth": 1, "clip_on": False}
+            axes.plot(*zip(*ends_at, strict=True), **leader, gid=f"part:{name}-leader")
+        figure.text(246 / 384, 6 / 280, text["x"], ha="right", va="baseline")
         semicolon, comma = text["join"]
         rows = semicolon.join(
             text["row"].format(name=text[name], values=comma.join(f"{v:.2f}×" for v in found[name]))

@@ -42,7 +42,6 @@
     const power = bytes < 2n ** 20n ? 1 : bytes < 2n ** 30n ? 2 : 3
     return `${(Number(bytes) / 1024 ** power).toFixed(2)} ${["KiB", "MiB", "GiB"][power - 1]}`
   }
-  const decimal = bytes => `${(Number(bytes) / 1e9).toFixed(2)} GB`
   const grouped = number => number.toLocaleString("en-US")
   const show = (name, value, text) => {
     const place = form.querySelector(`data[data-of=${name}]`)
@@ -63,9 +62,9 @@
     show("cache", bytes, `${binary(bytes)} (${grouped(bytes)} ${words.bytes})`)
     const more = cache(row, length + 1n, unit) - bytes
     show("more", more, more ? binary(more) : words.nothing)
-    const memory = whole("memory") * 10n ** 9n
-    const weights = 2n * BigInt(row.parameters ?? 0)
-    show("weights", weights, weights ? decimal(weights) : words.unknown)
+    const memory = whole("memory") * 2n ** 20n
+    const weights = BigInt(row.weights ?? 0)
+    show("weights", weights, weights ? binary(weights) : words.unknown)
     const room = memory - weights
     const most = room < 0n ? 0n : longest(row, room, unit)
     show("longest", most ?? "", room < 0n ? words.none : most === null ? words.any : grouped(most))

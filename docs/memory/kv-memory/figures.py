@@ -21,7 +21,7 @@ from docs._kit.draw import (
 )
 from docs._kit.text import texts
 
-from .tables import CARDS, MODELS, per_token, weights
+from .tables import CARDS, MODELS, SHOWN_CARDS, per_token
 
 KEY = "memory-kv-memory"
 BARS = (
@@ -47,7 +47,8 @@ BARS = (
 )
 KINDS = {"multi-head": INK, "fewer": ACCENT, "latent": ACCENT_2}
 LEAST, MOST = 4, 8192  # KiB, the ends of the scale
-BAR = 168
+TICKS = (4, 16, 64, 256, 1024, 4096)  # KiB
+DOT_LEFT, DOT_WIDE = 126, 236
 LINES = {
     "Llama-2-7B": (chart.INK, "-"),
     "Llama-3.1-8B": (chart.ACCENT, "-"),
@@ -65,8 +66,8 @@ CARD_BARS = (
     "Qwen3-32B",
     "Llama-3.1-70B",
 )
-FULL = 190  # GB, the end of the scale
-LEFT, WIDE = 96, 243
+FULL = 180  # GiB, the end of the scale
+LEFT, WIDE = 100, 290
 
 
 def kind(name: str) -> str:
@@ -77,20 +78,35 @@ def kind(name: str) -> str:
     return "multi-head" if config.num_kv_heads == MODELS[name].num_heads else "fewer"
 
 
+def place(value: float) -> float:
+    """Return where a number of KiB is on the logarithmic axis."""
+    return DOT_LEFT + DOT_WIDE * math.log(value / LEAST) / math.log(MOST / LEAST)
+
+
+def _dot(x: float, y: float, **attributes: object) -> drawsvg.Rectangle:
+    return drawsvg.Rectangle(x - 5, y - 5, 10, 10, rx=5, **attributes)
+
+
 def token(language: str) -> str:
-    """Draw the bytes of one token as bars, longest first."""
+    """Draw the bytes of one token as dots on a logarithmic axis, the largest first."""
     text = texts(__file__, "token", language)
-    drawing = canvas(340, 66 + 22 * len(BARS))
+    top, bottom = 84, 84 + 22 * len(BARS)
+    drawing = canvas(396, bottom + 48)
     for row, (name, colour) in enumerate(KINDS.items()):
-        drawing.append(drawsvg.Rectangle(0, 2 + 20 * row, 12, 12, fill=colour))
+        drawing.append(_dot(6, 8 + 20 * row, fill=colour))
         write(drawing, text[name], 18, 8 + 20 * row, 12, text_anchor="start")
+    for tick in TICKS:
+        x = place(tick)
+        line = {"stroke": INK, "stroke_opacity": 0.2, "stroke_width": 1, "data_tick": tick}
+        drawing.append(drawsvg.Line(x, top - 6, x, bottom, **line))
+        write(drawing, f"{tick:,}", x, bottom + 12, 12)
+    write(drawing, text["axis"], DOT_LEFT + DOT_WIDE / 2, bottom + 34, 12)
     for row, name in enumerate(BARS):
-        value, top = per_token(MODELS[name]) / 1024, 70 + 22 * row
-        width = BAR * math.log(value / LEAST) / math.log(MOST / LEAST)
+        value, y = per_token(MODELS[name]) / 1024, top + 7 + 22 * row
         group = drawsvg.Group(data_model=name)
-        write(group, name, 0, top + 7, 12, text_anchor="start")
-        group.append(drawsvg.Rectangle(122, top, width, 14, fill=KINDS[kind(name)], data_bar=name))
-        write(group, f"{value:,.4g}", 128 + width, top + 7, 12, text_anchor="start")
+        write(group, name, 0, y, 12, text_anchor="start")
+        group.append(_dot(place(value), y, fill=KINDS[kind(name)], data_dot=name))
+        write(group, f"{value:,.4g}", place(value) + 10, y, 12, text_anchor="start")
         drawing.append(group)
     rows = text["comma"].join(
         text["row"].format(name=name, value=per_token(MODELS[name]) / 1024, kind=text[kind(name)])
@@ -136,28 +152,30 @@ def context(language: str) -> str:
 
 
 def beside(name: str) -> tuple[float, float]:
-    """Return weights and KV cache at full length, in GB."""
+    """Return weights as published and KV cache at full length, in GiB."""
     model = MODELS[name]
-    return weights(model) / 1e9, kv_cache_bytes(model.config, model.context) / 1e9
+    return model.weight_bytes / 2**30, kv_cache_bytes(model.config, model.context) / 2**30
 
 
 def cards(language: str) -> str:
-    """Draw weights and cache as bars against the memory of cards."""
+    """Draw weights and cache as bars against the memory that the drivers of cards report."""
     text = texts(__file__, "cards", language)
-    height = 66 + 26 * len(CARD_BARS)
-    drawing = canvas(340, height)
+    height = 90 + 26 * len(CARD_BARS)
+    drawing = canvas(LEFT + WIDE + 4, height)
     fills = {"weights": {"fill": SOFT, "stroke": INK, "stroke_opacity": 0.5}}
     fills["cache"] = {"fill": ACCENT}
     for row, name in enumerate(("weights", "cache")):
         drawing.append(drawsvg.Rectangle(1, 3 + 20 * row, 12, 12, **fills[name]))
         write(drawing, text[name], 20, 9 + 20 * row, 12, text_anchor="start")
-    for card in CARDS:
-        x = LEFT + WIDE * card / FULL
+    for card in SHOWN_CARDS:
+        memory = CARDS[card].memory / 2**30
+        x = LEFT + WIDE * memory / FULL
         line = {"stroke": INK, "stroke_width": 1, "stroke_dasharray": "3 3", "data_card": card}
-        drawing.append(drawsvg.Line(x, 64, x, height, **line))
-        write(drawing, f"{card} GB", x, 55, 12)
+        drawing.append(drawsvg.Line(x, 82, x, height, **line))
+        write(drawing, card, x, 57, 12)
+        write(drawing, f"{memory:.3g} GiB", x, 72, 12)
     for row, name in enumerate(CARD_BARS):
-        group, top = drawsvg.Group(data_model=name), 70 + 26 * row
+        group, top = drawsvg.Group(data_model=name), 90 + 26 * row
         write(group, name, 0, top + 8, 12, text_anchor="start")
         left = LEFT
         for part, value in zip(("weights", "cache"), beside(name), strict=True):
@@ -175,7 +193,8 @@ def cards(language: str) -> str:
         )
         for name in CARD_BARS
     )
-    desc = text["desc"].format(cards=text["and"].join(map(str, CARDS)), rows=rows)
+    lines = (f"{CARDS[card].memory / 2**30:.3g} GiB ({card})" for card in SHOWN_CARDS)
+    desc = text["desc"].format(cards=text["and"].join(lines), rows=rows)
     return finish(drawing.as_svg(header=""), f"{KEY}-cards", text["title"], desc)
 
 

@@ -1,6 +1,7 @@
 """KV memory of real models: the table, what fits beside the weights, the calculator, numbers."""
 
 import json
+from typing import NamedTuple
 
 import torch
 
@@ -10,8 +11,30 @@ from docs._kit.markdown import table
 from docs._kit.text import texts
 
 MODELS = load_models()
-CARDS = (24, 80, 141)  # GB of memory, 10⁹ bytes each
-WEIGHT_BYTES = torch.bfloat16.itemsize
+
+
+class Card(NamedTuple):
+    """A graphics card: the GB in its name, the MiB its driver reports, and where that is shown."""
+
+    label: int
+    mib: int
+    source: str
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the driver reports."""
+        return self.mib * 2**20
+
+
+ISSUES = "https://github.com/{}"
+CARDS = {
+    "L4": Card(24, 23_034, ISSUES.format("modal-labs/modal-client/pull/2797")),
+    "RTX 4090": Card(24, 24_564, ISSUES.format("RLinf/RLinf/issues/255")),
+    "A100": Card(80, 81_920, ISSUES.format("modal-labs/modal-client/pull/2797")),
+    "H100": Card(80, 81_559, ISSUES.format("NVIDIA/nccl/issues/1264")),
+    "H200": Card(141, 143_771, ISSUES.format("NVIDIA/cuda-samples/issues/311")),
+}
+SHOWN_CARDS = ("RTX 4090", "H100", "H200")
 BESIDE_WEIGHTS = (
     "Llama-2-7B",
     "Llama-2-13B",
@@ -25,9 +48,10 @@ BESIDE_WEIGHTS = (
     "Gemma-3-27B",
     "Olmo-3-7B",
     "gpt-oss-20b",
+    "gpt-oss-120b",
     "DeepSeek-V2-Lite",
 )
-CALCULATOR = {"model": "Llama-3.1-8B", "context": 131_072, "batch": 1, "memory": 24}
+CALCULATOR = {"model": "Llama-3.1-8B", "context": 131_072, "batch": 1, "memory": 24_564}
 DTYPES = {"float32": 4, "bfloat16, float16": 2, "float8, int8": 1}
 
 
@@ -51,27 +75,34 @@ def multi_head_factor(model: KVModel) -> float:
     return model.num_heads / config.num_kv_heads
 
 
-def weights(model: KVModel) -> int:
-    """Return the bytes of the parameters in bfloat16."""
-    return WEIGHT_BYTES * model.parameters
-
-
-def fitting(model: KVModel, card: int) -> int | None:
+def fitting(model: KVModel, card: str) -> int | None:
     """Return how many tokens fit on a card beside the weights; −1 if these do not fit."""
-    room = card * 10**9 - weights(model)
+    room = CARDS[card].memory - model.weight_bytes
     return -1 if room < 0 else longest_context(model.config, room)
 
 
-def _layers(config: KVConfig, language: str) -> str:
+def about(count: int) -> str:
+    """Return a number to two digits: what is not counted makes the others meaningless."""
+    return f"{float(f'{count:.2g}'):,.0f}"
+
+
+def gib(count: int) -> str:
+    """Return bytes in GiB, to three digits."""
+    return f"{count / 2**30:.3g} GiB"
+
+
+def _layers(model: KVModel, language: str) -> str:
     """Describe the layers: how many of each kind, and how many of them keep something."""
-    text = texts(__file__, "layers", language)
+    text, config = texts(__file__, "layers", language), model.config
     signs = {"full": "{}", "windowed": f"{{}} ({config.window:,})", "latent": text["latent"]}
     parts = []
     for kind, sign in signs.items():
         layers = getattr(config, f"{kind}_layers")
-        shared = getattr(config, f"shared_{kind}_layers", 0)
+        silent = getattr(config, f"shared_{kind}_layers", 0)
+        if kind == "full":  # of a model with both, one layer in so many has keys
+            layers, silent = layers + model.other_layers, silent + model.other_layers
         if layers:
-            count = text["of"].format(layers - shared, layers) if shared else layers
+            count = text["of"].format(layers - silent, layers) if silent else layers
             parts.append(sign.format(count).replace(" ", "\N{NO-BREAK SPACE}"))
     return " + ".join(parts)
 
@@ -93,7 +124,7 @@ def models(language: str) -> str:
         rows.append(
             (
                 f"[{model.name}]({model.source})",
-                _layers(config, language),
+                _layers(model, language),
                 f"{model.embed_dim:,}",
                 heads,
                 head,
@@ -108,20 +139,45 @@ def models(language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{caption}"
 
 
+def cards(language: str) -> str:
+    """Return what the names of cards promise, and what their drivers report."""
+    text = texts(__file__, "cards_table", language)
+    rows = [
+        (
+            name,
+            f"{card.label} GB",
+            f"[{card.mib:,} MiB]({card.source})",
+            gib(card.memory),
+            f"{card.memory / 1e9:.1f} GB",
+        )
+        for name, card in CARDS.items()
+    ]
+    return f"{table(text['header'], rows)}\n\n{text['caption']}"
+
+
 def fits(language: str) -> str:
     """Return how many tokens of one sequence fit beside the weights on three cards."""
     text = texts(__file__, "fits", language)
     rows = []
     for name in BESIDE_WEIGHTS:
-        counts = [fitting(MODELS[name], card) for card in CARDS]
-        shown = [text["any"] if n is None else text["none"] if n < 0 else f"{n:,}" for n in counts]
-        source = MODELS[name].parameters_source
-        rows.append((f"[{name}]({source})", f"{weights(MODELS[name]) / 1e9:.3g} GB", *shown))
-    header = (*text["header"], *(f"{card} GB" for card in CARDS))
+        model = MODELS[name]
+        counts = [fitting(model, card) for card in SHOWN_CARDS]
+        shown = [text["any"] if n is None else text["none"] if n < 0 else about(n) for n in counts]
+        bits = 8 * model.weight_bytes / model.parameters
+        rows.append(
+            (
+                f"[{name}]({model.parameters_source})",
+                f"{model.parameters:,}",
+                f"{bits:.3g}",
+                gib(model.weight_bytes),
+                *shown,
+            )
+        )
+    header = (*text["header"], *(f"{card}, {gib(CARDS[card].memory)}" for card in SHOWN_CARDS))
     return f"{table(header, rows)}\n\n{text['caption']}"
 
 
-LIMITS = {"context": (0, 100_000_000), "batch": (1, 100_000), "memory": (1, 100_000)}
+LIMITS = {"context": (0, 100_000_000), "batch": (1, 100_000), "memory": (1, 100_000_000)}
 
 
 def shown(language: str, name: str, context: int, batch: int, memory: int) -> dict[str, str]:
@@ -129,11 +185,11 @@ def shown(language: str, name: str, context: int, batch: int, memory: int) -> di
     text, model = texts(__file__, "form", language), MODELS[name]
     count = kv_cache_bytes(model.config, context, batch)
     more = kv_cache_bytes(model.config, context + 1, batch) - count
-    longest = longest_context(model.config, memory * 10**9 - weights(model), batch)
+    longest = longest_context(model.config, memory * 2**20 - model.weight_bytes, batch)
     return {
         "cache": f"{_two_digits(count)} ({count:,} {text['bytes']})",
         "more": _two_digits(more),
-        "weights": f"{weights(model) / 1e9:.2f} GB",
+        "weights": _two_digits(model.weight_bytes),
         "longest": f"{longest:,}",
     }
 
@@ -167,12 +223,12 @@ def _data() -> str:
     """Return the rows of the data file, less what the calculator does not need."""
     rows = []
     for model in MODELS.values():
-        row = {"name": model.name, **vars(model.config), "parameters": model.parameters}
+        row = {"name": model.name, **vars(model.config), "weights": model.weight_bytes}
         rows.append({name: value for name, value in row.items() if value})
     return json.dumps(rows, separators=(",", ":"))
 
 
-TABLES = {"models": models, "fits": fits, "calculator": calculator}
+TABLES = {"models": models, "cards": cards, "fits": fits, "calculator": calculator}
 
 
 def numbers() -> dict[str, str]:
@@ -206,8 +262,7 @@ def numbers() -> dict[str, str]:
         "llama_3_8b_native": size(kv_cache_bytes(MODELS["Llama-3-8B"].config, 8192)),
         "long": f"{llama.context:,}",
         "llama_long": size(kv_cache_bytes(llama.config, llama.context)),
-        "llama_weights": f"{weights(llama) / 1e9:.0f} GB",
-        "llama_beside": f"{fitting(llama, 24):,}",
+        "llama_weights": gib(llama.weight_bytes),
         "llama_2_long": size(kv_cache_bytes(MODELS["Llama-2-7B"].config, llama.context)),
         "gemma_long": size(kv_cache_bytes(config, gemma.context)),
         "gemma_all_full": size(kv_cache_bytes(all_full, gemma.context)),
@@ -220,5 +275,28 @@ def numbers() -> dict[str, str]:
         "deepseek_same_size": f"{2 * 128 * 128 / 576:.0f}",
         "shared_long": size(kv_cache_bytes(small, 131_072)),
         "shared_counted": size(kv_cache_bytes(unshared, 131_072)),
-        "llama_70b_beside": f"{fitting(MODELS['Llama-3.1-70B'], 141):,}",
+        "crossover": f"{round(llama.weight_bytes / per_token(llama), -4):,.0f}",
+        **_rounding(),
+    }
+
+
+def _rounding() -> dict[str, str]:
+    """Return what rounding does to a model that nearly fits: three answers for one card."""
+    model, card = MODELS["Llama-3.1-70B"], CARDS["H200"]
+    exact, rounded, label = model.weight_bytes, 2 * 70 * 10**9, card.label * 10**9
+    if not rounded < label < exact < card.memory:
+        raise AssertionError((rounded, label, exact, card.memory))
+    return {
+        "llama_70b_parameters": f"{model.parameters:,}",
+        "llama_70b_rounded": f"{rounded / 1e9:.0f} GB",
+        "llama_70b_weights": f"{exact / 1e9:.1f} GB",
+        "llama_70b_label": f"{card.label} GB",
+        "llama_70b_reported": f"{card.memory / 1e9:.1f} GB",
+        "llama_70b_promised": about(longest_context(model.config, label - rounded)),
+        "llama_70b_beside": about(longest_context(model.config, card.memory - exact)),
+        "gpt_oss_weights": gib(MODELS["gpt-oss-20b"].weight_bytes),
+        "gpt_oss_large": gib(MODELS["gpt-oss-120b"].weight_bytes),
+        "gpt_oss_bits": f"{MODELS['gpt-oss-20b'].quantized_bits:g}",
+        "gpt_oss_bfloat16": gib(2 * MODELS["gpt-oss-20b"].parameters),
+        "gpt_oss_beside": about(fitting(MODELS["gpt-oss-20b"], "RTX 4090")),
     }

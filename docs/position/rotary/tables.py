@@ -10,13 +10,17 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from attn_docs import apply_rotary
 from docs._kit.markdown import table
+from docs._kit.measured import load
 from docs._kit.text import texts
+
+from . import benchmark
 
 # Llama 3 8B
 EMBED_DIM, HEADS, KV_HEADS, HEAD_DIM = 4096, 32, 8, 128
 LENGTHS = (512, 8192, 131072)
 THETAS = {"RoFormer": 1e4, "gpt-oss": 1.5e5, "Llama 3": 5e5}
-PAIRS = (0, 16, 32, 48, 63)
+HEAD_DIMS = {"RoFormer": 64, "gpt-oss": 64, "Llama 3": 128}
+PARTS = (0, 1 / 4, 1 / 2, 3 / 4)  # how far a pair stands between the first and the last
 
 
 class Flops(NamedTuple):
@@ -76,13 +80,20 @@ def _positions(count: float) -> str:
 
 
 def waves(language: str) -> str:
-    """Return the wavelengths of some pairs of a head of 128 for the θ of three models."""
+    """Return the wavelengths of some pairs of a head for the θ of three models."""
     text = texts(__file__, "waves", language)
-    thetas = (text["theta"].format(theta=f"{of:,.0f}", name=name) for name, of in THETAS.items())
-    columns = [wavelengths(theta) for theta in THETAS.values()]
-    rows = [(str(i), *(_positions(column[i].item()) for column in columns)) for i in PAIRS]
-    caption = text["caption"].format(head_dim=HEAD_DIM, pairs=HEAD_DIM // 2, last=HEAD_DIM // 2 - 1)
-    return f"{table((text['first'], *thetas), rows)}\n\n{caption}"
+    thetas = (
+        text["theta"].format(theta=f"{of:,.0f}", name=name, head_dim=HEAD_DIMS[name])
+        for name, of in THETAS.items()
+    )
+    columns = [wavelengths(theta, HEAD_DIMS[name]) for name, theta in THETAS.items()]
+    places = [[int(part * len(column)) for column in columns] for part in PARTS]
+    places.append([-1 for _ in columns])
+    rows = [
+        (name, *(_positions(column[i].item()) for column, i in zip(columns, at, strict=True)))
+        for name, at in zip(text["pairs"], places, strict=True)
+    ]
+    return f"{table((text['first'], *thetas), rows)}\n\n{text['caption']}"
 
 
 def _short(count: float) -> str:
@@ -111,7 +122,23 @@ def cost(language: str) -> str:
     return f"{table(header, rows)}\n\n{caption}"
 
 
-TABLES = {"waves": waves, "cost": cost}
+def step(language: str) -> str:
+    """Return operations and measured time of a decoding step, with and without rotating."""
+    text, found = texts(__file__, "step", language), load(__file__)["step"]
+    rows = [
+        (
+            text[way],
+            str(benchmark.operations(way)),
+            *(f"{found('time', way=way, cached=cached):.1f}×" for cached in benchmark.CACHED),
+        )
+        for way in benchmark.WAYS
+    ]
+    times = (text["time"].format(f"{cached:,}") for cached in benchmark.CACHED)
+    caption = text["caption"].format(embed_dim=f"{benchmark.EMBED_DIM:,}", heads=benchmark.HEADS)
+    return f"{table((*text['header'], *times), rows)}\n\n{found.caption(caption, language)}"
+
+
+TABLES = {"waves": waves, "cost": cost, "step": step}
 
 
 def numbers() -> dict[str, str]:
@@ -123,7 +150,6 @@ def numbers() -> dict[str, str]:
         "degrees_one": f"{math.degrees(1):.1f}",
         "degrees_slow": f"{math.degrees(1 / 4):.1f}",
         "length": f"{LENGTHS[1]:,}",
-        "long_roformer": f"{wavelengths(THETAS['RoFormer'])[-1]:,.0f}",
         "part_of_turn": f"1/{wavelengths(THETAS['Llama 3'])[-1] / LENGTHS[1]:.0f}",
         "score_back": f"{7 * cos - sin:.2f}",
         "score_one": f"{7 * cos + sin:.2f}",

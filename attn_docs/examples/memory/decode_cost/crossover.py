@@ -1,11 +1,10 @@
-from attn_docs import decode_cost, projection_cost
+from attn_docs import kv_cache_bytes, load_models
 
-sizes = {"num_heads": 32, "num_kv_heads": 32, "head_dim": 128}
-weights = projection_cost(4096, **sizes)
-for length in (4096, 8192, 16384):
-    cache = decode_cost(length, **sizes)
-    print(f"{length:6} words: FLOP {cache.flops / weights.flops:.1f}×,", end=" ")
-    print(f"bytes {cache.bytes / weights.bytes:.1f}× those of the projections")
-#>   4096 words: FLOP 0.5×, bytes 0.5× those of the projections
-#>   8192 words: FLOP 1.0×, bytes 1.0× those of the projections
-#>  16384 words: FLOP 2.0×, bytes 2.0× those of the projections
+for name in ("Llama-2-7B", "Llama-3.1-8B", "Llama-3.1-70B"):
+    model = load_models()[name]
+    token = kv_cache_bytes(model.config, 1)
+    print(f"{name}: {model.weight_bytes} bytes of weights, {token} a token:", end=" ")
+    print(f"as much at {model.weight_bytes / token:.0f} tokens")
+#> Llama-2-7B: 13476831232 bytes of weights, 524288 a token: as much at 25705 tokens
+#> Llama-3.1-8B: 16060522496 bytes of weights, 131072 a token: as much at 122532 tokens
+#> Llama-3.1-70B: 141107412992 bytes of weights, 327680 a token: as much at 430626 tokens

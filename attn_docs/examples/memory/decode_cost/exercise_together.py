@@ -1,7 +1,6 @@
-from attn_docs import decode_cost, projection_cost
+from attn_docs import kv_cache_bytes, load_models
 
-sizes = {"num_heads": 32, "num_kv_heads": 8, "head_dim": 128}
-weights = projection_cost(4096, **sizes)
-one_word = decode_cost(1, **sizes)
-print(weights.bytes / one_word.bytes, "words in all caches together")
-#> 20480.0 words in all caches together
+model = load_models()["Llama-3.1-8B"]
+together = model.weight_bytes / kv_cache_bytes(model.config, 1)
+print(f"{together:.0f} tokens in all caches together")
+#> 122532 tokens in all caches together

@@ -1,0 +1,32 @@
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Copies(TorchDispatchMode):
+    """Print the shape of each copy."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if func.name() == "aten::clone":
+            print("  copied:", tuple(result.shape))
+        return result
+
+
+torch.manual_seed(0)
+query = torch.randn(1, 8, 1, 16)  # one new token, 8 query heads
+key, value = torch.randn(2, 1, 2, 513, 16)  # 2 key heads, 513 tokens in the cache
+with sdpa_kernel(SDPBackend.MATH):
+    print("enable_gqa:")
+    with Copies():
+        shared = F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
+    print("folded:")
+    with Copies():
+        folded = F.scaled_dot_product_attention(query.view(1, 2, 4, 16), key, value)
+#> enable_gqa:
+#>   copied: (1, 2, 4, 513, 16)
+#>   copied: (1, 2, 4, 513, 16)
+#> folded:
+print("equal:", torch.allclose(folded.view(1, 8, 1, 16), shared, atol=1e-6))
+#> equal: True
