@@ -10,21 +10,21 @@ from attn_docs.foundations.scoring_functions import ScoreAttention
 class AdditiveAttention(ScoreAttention):
     r"""Attention whose score is a small network; queries and keys may differ in size.
 
-    $$a(q, k) = w_v^\top \tanh(W_q q + W_k k)$$
+    $$s(q, k) = u^\top \tanh(W_q q + W_k k)$$
 
     The call is `ScoreAttention`'s: query (batch, n, q), key (batch, m, k), value (batch, m, e).
-    On the way it makes a tensor (batch, n, m, h).
+    On the way it makes a tensor (batch, n, m, p).
 
     Args:
         query_dim: Size q of a query.
         key_dim: Size k of a key.
-        hidden_dim: Size h of the hidden layer.
+        hidden_dim: Size p of the hidden layer.
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
 
     Attributes:
-        q_proj: Linear layer from q to h, without bias.
-        k_proj: Linear layer from k to h, without bias.
-        score_proj: Linear layer from h to 1, without bias. Together h·(1 + q + k) parameters.
+        q_proj: Linear layer from q to p, without bias.
+        k_proj: Linear layer from k to p, without bias.
+        score_proj: Linear layer from p to 1, without bias. Together p·(1 + q + k) parameters.
 
     Raises:
         TypeError: If a size is no int, or `dropout` is no number.
@@ -60,8 +60,8 @@ class AdditiveAttention(ScoreAttention):
         """Return the network's answer for every pair, (batch, n, m)."""
         check_last_size("query", query, "query_dim", self.q_proj.in_features)
         check_last_size("key", key, "key_dim", self.k_proj.in_features)
-        asked = self.q_proj(query).unsqueeze(2)  # b n 1 h
-        offered = self.k_proj(key).unsqueeze(1)  # b 1 m h
-        hidden = torch.tanh(asked + offered)  # b n m h
+        asked = self.q_proj(query).unsqueeze(2)  # b n 1 p
+        offered = self.k_proj(key).unsqueeze(1)  # b 1 m p
+        hidden = torch.tanh(asked + offered)  # b n m p
         scores: Tensor = self.score_proj(hidden)  # b n m 1
         return scores.squeeze(-1)  # b n m

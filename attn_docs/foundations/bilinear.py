@@ -12,11 +12,12 @@ from attn_docs.foundations.scoring_functions import ScoreAttention
 class BilinearAttention(ScoreAttention):
     r"""Attention with a matrix between query and key, which may differ in size.
 
-    $$a(q, k) = \frac{q^\top W k}{(d_q d_k)^{1/4}}$$
+    $$s(q, k) = \frac{q^\top W k}{(d_q d_k)^{1/4}}$$
 
     The call is `ScoreAttention`'s: query (batch, n, q), key (batch, m, k), value (batch, m, e).
-    The divisor makes scores of variance one because `weight` starts with the standard deviation
-    (q·k)^(−1/4); for entries of variance one it would have to be √(q·k).
+    The divisor is this project's. It makes scores of variance one because `weight` starts with the
+    standard deviation (d_q d_k)^(−1/4), and W = I the scaled dot product. Drawing `weight` with
+    1/√(d_q d_k), without a divisor, starts the same scores.
 
     Args:
         query_dim: Size q of a query, d_q in the formula.

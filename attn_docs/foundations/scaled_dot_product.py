@@ -130,7 +130,9 @@ def scaled_dot_product_attention(
     + M\right) V$$
 
     Takes the place of `torch.nn.functional.scaled_dot_product_attention`: the same arguments,
-    the same numbers. Unlike PyTorch's, it takes `attn_mask` together with `is_causal`.
+    the same numbers. It always takes `attn_mask` together with `is_causal`. PyTorch 2.13 takes both
+    on its fused CPU kernel only (four axes, no dropout, keys and values of one size, a mask
+    without gradient), and refuses them elsewhere.
 
     Args:
         query: (…, n, d) or, with heads, (…, h, n, d); float16, bfloat16, float32 or float64.

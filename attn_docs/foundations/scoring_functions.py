@@ -20,7 +20,7 @@ from attn_docs.foundations.scaled_dot_product import _at_least_float32, _masked_
 class ScoreAttention(nn.Module):
     r"""Base class: score, masked softmax, dropout on the weights, weighted mean of the values.
 
-    $$o_i = \sum_{j=1}^{m} \operatorname{softmax}_j\bigl(a(q_i, k_j)\bigr)\, v_j$$
+    $$o_i = \sum_{j=1}^{m} \operatorname{softmax}_j\bigl(s(q_i, k_j)\bigr)\, v_j$$
 
     A subclass has one method, `score`, the function a for all pairs at once. Softmax and mean are
     computed in float32 at least, the result has the query's dtype.
@@ -40,7 +40,7 @@ class ScoreAttention(nn.Module):
 
         class NegativeDistance(ScoreAttention):
             def score(self, query, key):
-                return -torch.cdist(query, key)
+                return -(query.unsqueeze(-2) - key.unsqueeze(-3)).norm(dim=-1)
 
         query, pairs = torch.zeros(1, 1, 2), torch.tensor([[[0.0, 0.0], [3.0, 4.0]]])
         print(NegativeDistance()(query, pairs, pairs, need_weights=True)[1])
@@ -108,7 +108,7 @@ class ScoreAttention(nn.Module):
 class DotProductAttention(ScoreAttention):
     r"""Attention with the scaled dot product as its score; it has no parameters.
 
-    $$a(q, k) = \frac{q^\top k}{\sqrt{d}}$$
+    $$s(q, k) = \frac{q^\top k}{\sqrt{d}}$$
 
     Args:
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
@@ -150,7 +150,7 @@ class DotProductAttention(ScoreAttention):
 class GaussianAttention(ScoreAttention):
     r"""Attention whose score falls with the squared distance: kernel regression in d dimensions.
 
-    $$a(q, k) = -\frac{\lVert q - k \rVert^2}{2\,\text{width}^2}$$
+    $$s(q, k) = -\frac{\lVert q - k \rVert^2}{2 \sigma^2}$$
 
     Args:
         width: Standard deviation of the Gaussian, in the units of queries and keys; above 0.

@@ -114,8 +114,8 @@ class LatentCache:
         """Say sizes and fill."""
         batch, _, capacity, size = self.entries.shape
         return (
-            f"LatentCache({batch=}, kv_rank + rope_dim={size}, {capacity=}, "
-            f"dtype={self.entries.dtype}, device='{self.entries.device}', length={self.length})"
+            f"LatentCache({batch=}, kv_rank + rope_dim={size}, length={self.length}, "
+            f"{capacity=}, {self.entries.dtype}, {self.entries.device})"
         )
 
     def update(self, entries: Tensor) -> Tensor:
@@ -321,8 +321,8 @@ class MultiHeadLatentAttention(nn.Module):
             entries = cache.update(entries.to(cache.entries.dtype)).to(entries.dtype)
 
         if is_causal and (seen or mask is not None):
-            allowed = causal_mask(n, m, offset=seen, device=x.device)
-            mask, is_causal = and_mask(mask, allowed), False
+            is_causal, allowed = False, causal_mask(n, m, offset=seen, device=x.device)
+            mask = and_mask(mask, allowed)
         if absorb:  # every head attends to the entries: multi-query attention
             query = torch.einsum("bhnd,hdc->bhnc", query, self._up()[0])  # b h n kv_rank
             key = value = entries
@@ -339,8 +339,7 @@ class MultiHeadLatentAttention(nn.Module):
         output: Tensor = self.out_proj(merge_heads(heads[..., : self.value_dim]))  # b n embed_dim
         if not need_weights:
             return output
-        # the weighted mean of the rows of the identity is the weights themselves
-        identity = one_hot(None, m, like=key)
+        identity = one_hot(None, m, like=key)  # its rows' weighted mean is the weights themselves
         return output, self.attend(query, key, identity, mask, 0.0, is_causal, **options)
 
     def new_cache(

@@ -136,10 +136,10 @@ class KVCache:
     def __repr__(self) -> str:
         """Say sizes and fill."""
         batch, num_kv_heads, _, head_dim = self.key.shape
+        window = "" if self.window is None else f"window={self.window}, "
         return (
-            f"KVCache({batch=}, {num_kv_heads=}, {head_dim=}, capacity={self.capacity}, "
-            f"window={self.window}, dtype={self.key.dtype}, device='{self.key.device}', "
-            f"length={self.length})"
+            f"KVCache({batch=}, {num_kv_heads=}, {head_dim=}, length={self.length}, "
+            f"capacity={self.capacity}, {window}{self.key.dtype}, {self.key.device})"
         )
 
     def key_positions(self, new: int) -> Tensor:
@@ -287,8 +287,8 @@ class ContextCache:
         """Say sizes and fill."""
         batch, num_kv_heads, length, head_dim = self.key.shape
         return (
-            f"ContextCache({batch=}, {num_kv_heads=}, {length=}, {head_dim=}, "
-            f"dtype={self.key.dtype}, device='{self.key.device}')"
+            f"ContextCache({batch=}, {num_kv_heads=}, {head_dim=}, {length=}, "
+            f"{self.key.dtype}, {self.key.device})"
         )
 
 

@@ -42,7 +42,8 @@ def _behaviour(
         if kind := _pattern(seen, mask, shown, rows):
             return MaskBehaviour(kind, pattern_evidence(seen, mask & shown))
     if named := soft_mask(subject, search, structure, x, mask):
-        return MaskBehaviour(named, MASKS[named])
+        seen_by = MASKS["right"] if named == "right" else pattern_evidence(seen, mask)
+        return MaskBehaviour(named, seen_by)
     return MaskBehaviour("unknown", _leak(strength, seen, mask))
 
 

@@ -1,5 +1,6 @@
 """Time and peak memory of a call, and the kernel that ran."""
 
+import itertools
 import multiprocessing
 import re
 import resource
@@ -11,7 +12,6 @@ from multiprocessing.connection import Connection
 
 import torch
 from torch.profiler import ProfilerActivity, profile
-from torch.utils.benchmark import Timer
 
 THREADS = 2
 
@@ -39,12 +39,6 @@ def kernel_of(call: Callable[[], object]) -> str:
     return min(attention) if attention else max(spent, key=lambda name: spent[name])
 
 
-def seconds(function: Callable[[], object]) -> float:
-    """Return the median time of a call."""
-    timer = Timer("function()", globals={"function": function}, num_threads=THREADS)
-    return timer.blocked_autorange(min_run_time=0.5).median
-
-
 def paired_ratio(
     first: Callable[[], object], second: Callable[[], object], rounds: int = 31
 ) -> float:
@@ -62,11 +56,39 @@ def paired_ratio(
     return statistics.median(ratios)
 
 
+def least_seconds(calls: list[Callable[[], object]], budget: float = 1.0) -> list[float]:
+    """Return each call's least time; the calls take turns, so a busy machine slows all alike."""
+    for call in calls:
+        call()
+    least = [float("inf")] * len(calls)
+    end = time.perf_counter() + budget
+    while time.perf_counter() < end:
+        for index, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            least[index] = min(least[index], time.perf_counter() - start)
+    return least
+
+
 def _seconds(call: Callable[[], object], calls: int) -> float:
     start = time.perf_counter()
     for _ in range(calls):
         call()
     return (time.perf_counter() - start) / calls
+
+
+def allocated_mebibytes(call: Callable[[], object]) -> float:
+    """Return how much memory a call's arrays, its result too, take at most at one time.
+
+    PyTorch's allocator counts them, so that neither the process nor the machine adds noise.
+    """
+    call()
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        kept = call()
+    events = (e for e in profiler.profiler.kineto_results.events() if e.name() == "[memory]")
+    sizes = [event.nbytes() for event in sorted(events, key=lambda event: event.start_ns())]
+    del kept
+    return max(itertools.accumulate(sizes), default=0) / 2**20
 
 
 def peak_mebibytes(function: Callable[[], object]) -> float:

@@ -18,7 +18,7 @@ from typing import Any
 
 from docs._kit.text import texts
 
-UNITS = {"ratio", "ms", "s", "B", "KiB", "MiB", "GFLOP/s", "GB/s", "FLOP/B"}
+UNITS = {"ratio", "ms", "s", "B", "KiB", "MiB", "GFLOP/s", "GB/s", "FLOP/B", "nat", "steps"}
 REQUIRED = {"quantity", "value", "unit", "kernel"}
 
 

@@ -221,7 +221,7 @@ def test_without_tanh_all_queries_get_the_same() -> None:
     torch.testing.assert_close(weights, weights[:1].expand(N, M), atol=1e-12, rtol=0)
 
 
-@pytest.mark.formula(r"a(q, k) = w_v^\top \tanh(W_q q + W_k k)")
+@pytest.mark.formula(r"s(q, k) = u^\top \tanh(W_q q + W_k k)")
 def test_the_formula_is_the_score() -> None:
     attend, (queries, keys, _) = module(), inputs()
     W_q, W_k, w_v = (parameter.detach().numpy() for parameter in attend.parameters())

@@ -28,8 +28,8 @@ def test_only_the_score_is_lit(language):
 
 @languages
 def test_shapes_on_the_arrows_are_those_of_the_computation(language):
-    n, m, q, k, h, e = (figures.EXAMPLE[letter] for letter in "nmqkhe")
-    attend = AdditiveAttention(q, k, h)
+    n, m, q, k, p, e = (figures.EXAMPLE[letter] for letter in "nmqkpe")
+    attend = AdditiveAttention(q, k, p)
     query, key, value = torch.randn(1, n, q), torch.randn(1, m, k), torch.randn(1, m, e)
     asked, offered = attend.q_proj(query), attend.k_proj(key)
     sums = asked[:, :, None] + offered[:, None]

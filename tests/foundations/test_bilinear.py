@@ -110,6 +110,24 @@ def test_score_starts_with_variance_one(q: int, k: int) -> None:
     assert scores.var().item() == pytest.approx(1, rel=0.06)
 
 
+def test_the_plain_start_without_a_divisor_gives_the_same_scores() -> None:
+    attend = BilinearAttention(16, 48).double()
+    plain = attend.weight.detach() / attend.divisor
+    assert plain.std().item() == pytest.approx(1 / (16 * 48) ** 0.5, rel=0.1)
+    query, key = normal(1, 5, 16), normal(1, 7, 48, seed=1)
+    torch.testing.assert_close(query @ plain @ key.mT, attend.score(query, key))
+
+
+def test_only_the_product_of_the_projections_counts() -> None:
+    x, y, w_q, w_k, mix = (
+        normal(*shape, seed=seed)
+        for seed, shape in enumerate([(3, 8), (5, 8), (8, 4), (8, 4), (4, 4)])
+    )
+    wanted = (x @ w_q) @ (y @ w_k).T
+    found = (x @ (w_q @ mix)) @ (y @ (w_k @ mix.inverse().T)).T
+    torch.testing.assert_close(found, wanted)
+
+
 def test_variance_over_pairs_is_the_squared_norm_of_the_matrix() -> None:
     weight, query, key = normal(Q, K), normal(200_000, Q, seed=1), normal(200_000, K, seed=2)
     measured = ((query @ weight) * key).sum(-1).var()
@@ -192,8 +210,8 @@ def test_exhibit_has_the_right_shape_and_is_wrong_until_its_line_is_mended(name:
 
 
 @pytest.mark.formula(
-    r"a(q, k) = \frac{q^\top W k}{(d_q d_k)^{1/4}}"
-    r"= \frac{1}{(d_q d_k)^{1/4}} \sum_{a=1}^{d_q} \sum_{b=1}^{d_k} q_a W_{ab} k_b"
+    r"s(q, k) = \frac{q^\top W k}{(d_q d_k)^{1/4}}"
+    r"= \frac{1}{(d_q d_k)^{1/4}} \sum_{i=1}^{d_q} \sum_{j=1}^{d_k} q_i W_{ij} k_j"
 )
 def test_the_formula_is_the_score() -> None:
     attend, (queries, keys, _) = module(), inputs()

@@ -23,7 +23,7 @@ def test_only_the_score_is_lit(language):
 
 
 def predicted(start: str, divisor: str, d: int) -> float:
-    """Return q·k·σ² over the squared divisor."""
+    """Return d_q·d_k·σ² over the squared divisor."""
     pairs = d * 2 * d
     entry = pairs**-0.5 if start == "small" else 1.0
     return pairs * entry / (pairs**0.5 if divisor == "fourth" else pairs)

@@ -383,3 +383,12 @@ def test_the_formula_with_a_softmax_is_the_prediction() -> None:
 
     found = nadaraya_watson(*inputs(), width=sigma).tolist()
     assert found == pytest.approx([f(x) for x in queries], rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize("width", [0.3, 1.0, 2.5])
+def test_the_squared_width_is_the_temperature(width: float) -> None:
+    x, places = torch.linspace(0, 1, 4).double(), torch.linspace(0, 2, 6).double()
+    scores = -(x.unsqueeze(-1) - places).square() / 2
+    value = torch.randn(6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    wanted = torch.softmax(scores / width**2, -1) @ value
+    torch.testing.assert_close(nadaraya_watson(x, places, value, width=width), wanted)

@@ -20,7 +20,10 @@ from attn_docs import (
     padding_mask,
     scaled_dot_product_attention,
 )
+from docs._kit.measure import kernel_of
+from docs._kit.measured import load
 from docs._tools.blocks import ROOT
+from docs._tools.page import page_module
 from tests.kit import load_exhibit, normal
 
 proof = settings(derandomize=True, deadline=None, max_examples=200)
@@ -460,3 +463,35 @@ def test_the_formulas_are_the_two_masks() -> None:
     padding = [[j < length[b] for j in range(m)] for b in range(len(length))]
     assert causal_mask(n, m).tolist() == causal
     assert padding_mask(length, m).tolist() == padding
+
+
+# --- PyTorch's module --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("num_heads", [1, 2])
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_the_module_gives_nan_on_an_empty_row_where_the_page_says_so(
+    num_heads: int, training: bool, need_weights: bool
+) -> None:
+    """By default, and on the fast path: in evaluation, with an even number of heads."""
+    module = torch.nn.MultiheadAttention(4, num_heads, batch_first=True).train(training)
+    x = normal(1, 3, 4, dtype=torch.float32)
+    with torch.set_grad_enabled(training):
+        output, _ = module(x, x, x, attn_mask=causal_mask(3), need_weights=need_weights)
+    fast_path = not training and num_heads % 2 == 0
+    assert output[0].isnan().any(-1).tolist() == [False, False, need_weights or fast_path]
+
+
+def test_the_kernels_of_the_module_are_those_that_the_page_names() -> None:
+    values = load(str(page_module("foundations/masks", "benchmark").__file__))[
+        "need_weights"
+    ].values
+    fused = "aten::_scaled_dot_product_flash_attention_for_cpu"
+    for value in values:
+        assert (value["kernel"] == fused) == (value["run"] == "train"), value
+        assert "attention" not in value["kernel_weights"]
+    module = torch.nn.MultiheadAttention(4, 2, batch_first=True)
+    x = normal(1, 3, 4, dtype=torch.float32)
+    mask = causal_mask(3)
+    assert kernel_of(lambda: module(x, x, x, attn_mask=mask, need_weights=False)) == fused

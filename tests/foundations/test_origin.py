@@ -20,6 +20,7 @@ from docs._tools.blocks import ROOT
 from docs._tools.page import page_module
 
 bench = page_module("foundations/origin", "benchmark")
+recall = page_module("foundations/origin", "recall")
 tables = page_module("foundations/origin", "tables")
 
 proof = settings(derandomize=True, deadline=None, max_examples=40)
@@ -200,9 +201,13 @@ def test_the_recurrent_layer_is_cheaper_once_the_length_exceeds_the_size() -> No
 
 def test_tables_say_what_table_1_of_the_paper_says() -> None:
     for language in ("en", "zh"):
-        recurrent, attention = tables.cost(language).splitlines()[2:]
-        assert recurrent.split(" | ")[1:] == ["$O(n \\cdot d^2)$", "$O(n)$", "$O(n)$ |"]
-        assert attention.split(" | ")[1:] == ["$O(n^2 \\cdot d)$", "$O(1)$", "$O(1)$ |"]
+        recurrent, convolution, attention = tables.cost(language).splitlines()[2:]
+        assert recurrent.split(" | ")[1:4] == ["$O(n \\cdot d^2)$", "$O(n)$", "$O(n)$"]
+        assert convolution.split(" | ")[1:4] == [
+            *("$O(k \\cdot n \\cdot d^2)$", "$O(1)$", "$O(\\log_k n)$")
+        ]
+        assert attention.split(" | ")[1:4] == ["$O(n^2 \\cdot d)$", "$O(1)$", "$O(1)$"]
+        assert "$O(n^2 + n \\cdot d)$" in attention
         rows = tables.counted(language).splitlines()[2:5]
         assert [row.split(" | ")[4] for row in rows] == ["16", "512", "4,096"]
         assert [row.split(" | ")[5] for row in rows] == ["1 |", "1 |", "1 |"]
@@ -237,6 +242,65 @@ def test_the_stored_times_and_ratios_agree_and_are_as_the_page_says() -> None:
         assert ratios[-1] == pytest.approx(gru / attention, rel=0.05)
     # on short texts self-attention is ahead, on the longest it is the slower one
     assert ratios[0] > 1 > ratios[-1]
+
+
+@pytest.mark.parametrize("n", [2, 5, 8, 16])
+def test_a_dilated_convolution_takes_log_n_layers_to_reach_the_first_word(n: int) -> None:
+    layers = tables.longest_path("convolution", n)
+    for count, reaches in ((layers, True), (layers - 1, False)):
+        words = torch.ones(1, 1, n, requires_grad=True)
+        output = words
+        for layer in range(count):
+            output = F.conv1d(F.pad(output, (2**layer, 0)), torch.ones(1, 1, 2), dilation=2**layer)
+        (gradient,) = torch.autograd.grad(output[..., -1].sum(), words)
+        assert (gradient[0, 0, 0] > 0).item() is reaches
+
+
+# --- distance and bottleneck, apart -----------------------------------------------------------
+
+
+def first_word_gradient(size: int, bias: float = 0.0) -> tuple[float, float]:
+    torch.manual_seed(0)
+    gru = nn.GRU(32, size, batch_first=True)
+    with torch.no_grad():
+        gru.bias_ih_l0[size : 2 * size] += bias
+    words = torch.randn(64, 16, 32, requires_grad=True)
+    (gradient,) = torch.autograd.grad(gru(words)[0][:, -1].sum(), words)
+    first, last = (gradient[:, place].norm(dim=-1).median().item() for place in (0, -1))
+    return first, last
+
+
+def test_a_larger_state_does_not_carry_the_first_word_further() -> None:
+    fades = [first / last for first, last in map(first_word_gradient, (32, 256))]
+    assert max(fades) < 1e-2
+    assert max(fades) < 2 * min(fades)
+    first, last = first_word_gradient(256, bias=5.0)
+    assert first > 0.5 * last  # open gates overcome the distance
+
+
+def test_the_stored_memory_test_shows_the_bottleneck_and_not_distance() -> None:
+    stored = load_measured(tables.__file__)["recall"]
+    checked, small, large, attention = (
+        [stored("accuracy", **way._asdict(), words=n) for n in recall.LENGTHS]
+        for way in recall.WAYS
+    )
+    assert min(checked) > 0.99  # 16 words back is no obstacle
+    assert min(attention) > 0.99
+    assert min(small[:2]) > 0.97
+    assert small[-1] < 0.45 < large[-1] < 0.65  # the size is
+    assert large[2] > small[2] + 0.1
+    table = tables.recall_table(stored, "en")
+    assert f"| {small[-1]:.2f} |" in table
+    assert len({value["seeds"] for value in stored.values} & {len(recall.SEEDS)}) == 1
+
+
+def test_a_short_sentence_is_remembered_and_the_answer_is_the_word_asked_for() -> None:
+    sentences, places, kinds = recall.draw(50, 5, "any")
+    assert [int(s[p]) for s, p in zip(sentences, places, strict=True)] == kinds.tolist()
+    assert recall.draw(50, 5, "first")[1].tolist() == [0] * 50
+    with torch.random.fork_rng():
+        found, _ = recall.accuracy(recall.Way(8, "any", attends=True), 2, seed=0, steps=150)
+    assert found > 0.9
 
 
 def load(name: str, *, mended: bool) -> types.ModuleType:
@@ -327,7 +391,7 @@ def test_the_formula_of_the_encoder() -> None:
 
 
 @pytest.mark.formula(
-    r"""a_{ij} = v^\top \tanh(W s_{i-1} + U h_j)
+    r"""a_{ij} = u^\top \tanh(W s_{i-1} + U h_j)
     \qquad
     w_{ij} = \frac{\exp(a_{ij})}{\sum_{l=1}^{n} \exp(a_{il})}
     \qquad

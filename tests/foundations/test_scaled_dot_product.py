@@ -15,15 +15,18 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from attn_docs import (
+    SelfAttention,
     attention_weights,
     causal_mask,
     masked_softmax,
     scaled_dot_product_attention,
 )
+from docs._kit.measure import allocated_mebibytes, kernel_of, one_thread
 from docs._kit.measured import load, measurement
 from docs._tools.page import page_module
 from tests.kit import normal
 
+benchmark = page_module("foundations/scaled-dot-product", "benchmark")
 tables = page_module("foundations/scaled-dot-product", "tables")
 
 INF = math.inf
@@ -73,7 +76,7 @@ class Call:
 
     def torch_output(self) -> Tensor:
         mask, is_causal = self.attn_mask, self.is_causal
-        if mask is not None and is_causal:  # PyTorch takes one or the other
+        if mask is not None and is_causal:  # most of PyTorch's kernels take one or the other
             causal = torch.ones(self.query.size(-2), self.key.size(-2)).tril().bool()
             mask = mask & causal if mask.dtype == torch.bool else mask.where(causal, -INF)
             is_causal = False
@@ -692,25 +695,35 @@ WAYS = {
     "en": [
         "additive, one hidden layer",
         "scaled dot product, our explicit formula",
-        "scaled dot product, PyTorch's function",
+        "scaled dot product, PyTorch's function, three axes",
+        "scaled dot product, PyTorch's function, four axes",
     ],
-    "zh": ["加性打分（一个隐藏层）", "缩放点积（本站的显式公式）", "缩放点积（PyTorch 的函数）"],
+    "zh": [
+        "加性打分（一个隐藏层）",
+        "缩放点积（本站的显式公式）",
+        "缩放点积（PyTorch 的函数，三个轴）",
+        "缩放点积（PyTorch 的函数，四个轴）",
+    ],
 }
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_measured_table_has_time_and_memory_of_each_way(language):
-    setting = {"batch": 3, "length": 70, "size": 9, "kernel": "one"}
+    setting = {"batch": 3, "length": 70, "size": 9, "kernel": "aten::one"}
+    ways = (
+        *(("pytorch", 0.5, 0.65), ("pytorch-3-axes", 0.9, 7)),
+        *(("dot", 1, 20.4), ("additive", 31.4, 1000)),
+    )
     values = [
         setting | {"way": way, "quantity": quantity, "value": value, "unit": unit}
-        for way, time, memory in (("pytorch", 0.5, 7), ("dot", 1, 20.4), ("additive", 31.4, 1000))
+        for way, time, memory in ways
         for quantity, value, unit in (("peak memory", memory, "MiB"), ("time", time, "ratio"))
     ]
     measured = measurement(values, threads=2)
     rows = tables.additive_table(measured, language).splitlines()
-    shown = (("31×", "1,000 MiB"), ("1×", "20 MiB"), ("0.5×", "7 MiB"))
-    assert rows[2:5] == [
-        f"| {name} | {time} | {memory} |"
+    shown = (("31×", "1,000"), ("1×", "20"), ("0.9×", "7"), ("0.5×", "0.65"))
+    assert rows[2:6] == [
+        f"| {name} | {time} | {memory} MiB | `one` |"
         for name, (time, memory) in zip(WAYS[language], shown, strict=True)
     ]
     assert re.findall(r"\d+", rows[-2])[:4] == ["3", "70", "9", "32"]  # the last is float32's
@@ -722,3 +735,64 @@ def test_additive_scores_cost_more_time_and_memory():
     assert stored("time", way="dot") == 1
     assert stored("time", way="additive") > 2
     assert stored("peak memory", way="additive") > 2 * stored("peak memory", way="dot")
+
+
+def test_pytorchs_function_keeps_the_weights_with_three_axes_and_not_with_four():
+    stored, length = load(tables.__file__)["additive"], 256
+    assert stored("time", way="pytorch") < 0.9
+    ways = benchmark.calls(length)
+    with one_thread():
+        for way in ("pytorch", "pytorch-3-axes"):
+            kernels = {value["kernel"] for value in stored.values if value["way"] == way}
+            assert {kernel_of(ways[way])} == kernels == {benchmark.KERNELS[way]}
+        weights = benchmark.BATCH * tables.weight_bytes(length, length) / 2**20
+        assert allocated_mebibytes(ways["dot"]) > weights
+        assert allocated_mebibytes(ways["pytorch-3-axes"]) > weights
+        assert allocated_mebibytes(ways["pytorch"]) < weights / 2
+
+
+def test_pytorch_takes_a_mask_with_is_causal_in_its_fused_kernel_only():
+    query, key, value = inputs(2, 3, n=5, m=5, d=4, e=4)
+    mask = normal(5, 5, seed=9)
+    found = F.scaled_dot_product_attention(query, key, value, mask, is_causal=True)
+    ours = scaled_dot_product_attention(query, key, value, mask, is_causal=True)
+    assert error(ours, found) <= 1e-12
+    for tensors, given_, dropout in (
+        ((query[0], key[0], value[0]), mask, 0.0),
+        ((query, key, value[..., :3]), mask, 0.0),
+        ((query, key, value), mask, 0.1),
+        ((query, key, value), mask.clone().requires_grad_(), 0.0),
+    ):
+        with pytest.raises(RuntimeError, match="should not be set when is_causal=True"):
+            F.scaled_dot_product_attention(*tensors, given_, dropout, is_causal=True)
+        scaled_dot_product_attention(*tensors, given_, dropout, is_causal=True)
+
+
+@pytest.mark.parametrize(("d", "heads"), [(64, 1), (512, 1), (512, 8)])
+def test_untrained_layers_do_not_start_with_scores_of_variance_one(d: int, heads: int) -> None:
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        x, ours = torch.randn(16, 64, d), SelfAttention(d, d)
+        theirs = torch.nn.MultiheadAttention(d, heads)
+    fused = F.linear(x, theirs.in_proj_weight, theirs.in_proj_bias)
+    query, key = (t.unflatten(-1, (heads, -1)).mT for t in fused.chunk(3, -1)[:2])
+    scores = torch.einsum("bndh,bmdh->bhnm", query, key) / (d // heads) ** 0.5
+    assert scores.std().item() == pytest.approx(1 / 2, rel=0.04)
+    scores = ours.q_proj(x) @ ours.k_proj(x).mT / d**0.5
+    assert scores.std().item() == pytest.approx(1 / 3, rel=0.04)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_rounding_shrinks_in_float64_and_a_bug_does_not(causal: bool) -> None:
+    call = Call(*inputs(2, 3, n=300, m=300, d=32, e=32), is_causal=causal)
+    single = call.to(torch.float32)
+    fused = error(single.output(), single.torch_output())
+    order = torch.arange(299, -1, -1)
+    turned = Call(single.query, single.key[..., order, :], single.value[..., order, :])
+    reordered = error(turned.output(), replace(single, is_causal=False).output())
+    assert 0 < fused < 10 * reordered < 1e-4
+    # "to 10⁻¹³ at most on our sizes": gradients, too
+    found, wanted = with_gradients(call, "output"), with_gradients(call, "torch_output")
+    assert max(error(found[name], wanted[name]) for name in found) < 1e-13
+    bug = replace(call, scale=round(32**-0.5, 6))
+    assert error(bug.output(), call.output()) > 1e-8

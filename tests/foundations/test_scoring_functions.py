@@ -16,10 +16,13 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from attn_docs import DotProductAttention, GaussianAttention, ScoreAttention
+from docs._kit.measured import load as load_measured
+from docs._tools.blocks import ROOT
 from docs._tools.page import page_module
 from tests.foundations.test_scaled_dot_product import DEVICES, error, normal, proof
 from tests.kit import load_exhibit
 
+benchmark = page_module("foundations/scoring-functions", "benchmark")
 tables = page_module("foundations/scoring-functions", "tables")
 
 INF = math.inf
@@ -363,6 +366,44 @@ def test_the_cost_tables_largest_array_is_the_one_that_is_made(name: str) -> Non
     assert max(sizes) == tables.largest_array(name, 50, 70, 4)
 
 
+def test_a_score_by_differences_takes_more_than_a_hundred_times_the_dot_products_time() -> None:
+    stored = load_measured(tables.__file__)["scores"]
+    assert [value["score"] for value in stored.values] == list(tables.SCORES)
+    assert stored("time", score="dot") == 1
+    assert stored("time", score="gaussian") > 100
+    assert stored("time", score="gaussian-expanded") < 3
+    assert 3 < stored("time", score="gaussian-cdist") < stored("time", score="gaussian") / 3
+    cells = [row.split(" | ")[-1] for row in tables.cost_table(stored, "en").splitlines()[2:8]]
+    assert cells[0] == "1× |"
+    assert int(cells[4].removesuffix("× |")) > 100
+
+
+def test_the_timed_scores_are_the_same_scores() -> None:
+    query, key = normal(1, 30, 4), normal(1, 40, 4, seed=1)
+    for name in ("gaussian-expanded", "gaussian-cdist"):
+        assert (
+            error(benchmark.SCORES[name](query, key), GaussianAttention().score(query, key)) < 1e-13
+        )
+    assert error(benchmark.SCORES["l1"](query, key), -torch.cdist(query, key, p=1)) < 1e-13
+
+
+def test_cdist_takes_the_expanded_form_by_itself_above_25_points() -> None:
+    near = normal(31, 4)
+    far = (near + 10_000).float()
+    exact = torch.cdist(near[:1], near[1:], compute_mode=benchmark.DIFFERENCES)
+    found = {keys: (torch.cdist(far[:1], far[1 : 1 + keys]) - exact[:, :keys]) for keys in (25, 26)}
+    assert found[25].abs().max() < 0.1 < found[26].abs().max()
+
+
+def test_no_code_of_the_chapter_lets_cdist_choose() -> None:
+    for folder in ("foundations", "examples/foundations", "exhibits/foundations"):
+        for path in (ROOT / "attn_docs" / folder).rglob("*.py"):
+            for line in path.read_text(encoding="utf-8").splitlines():
+                if "torch.cdist(" in line:
+                    shown = path.name == "far_from_zero.py"  # shows what happens
+                    assert shown or "compute_mode" in line or "p=1" in line, path.name
+
+
 # --- a well-behaved module -------------------------------------------------------------------
 
 
@@ -594,7 +635,7 @@ def test_random_wrong_calls_are_refused_never_broadcast(data: st.DataObject) -> 
 
 MENDED = {
     "cosine_for_dot": ("F.normalize(query, dim=-1), F.normalize(key, dim=-1)", "query, key"),
-    "forgotten_sign": ("torch.cdist", "-torch.cdist"),
+    "forgotten_sign": ("differences.square()", "-differences.square()"),
     "transposed_score": ("bmn", "bnm"),
 }
 
@@ -639,7 +680,7 @@ def test_the_farthest_key_wins_when_the_sign_is_forgotten() -> None:
 
 @pytest.mark.formula(
     r"""o_i = \sum_{j=1}^{m} w_{ij}\, v_j,
-    \qquad w_{ij} = \frac{e^{a(q_i, k_j)}}{\sum_{l=1}^{m} e^{a(q_i, k_l)}}"""
+    \qquad w_{ij} = \frac{e^{s(q_i, k_j)}}{\sum_{l=1}^{m} e^{s(q_i, k_l)}}"""
 )
 @mechanisms
 def test_the_formula_is_output_and_weights(attend: ScoreAttention) -> None:

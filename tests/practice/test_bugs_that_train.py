@@ -1,5 +1,6 @@
 """Each wrong layer looks right from outside, trains as the page says, and is caught by name."""
 
+import math
 import re
 import types
 
@@ -110,15 +111,43 @@ def test_shape_is_right(name: str) -> None:
 def test_it_trains_as_the_page_says(name: str) -> None:
     run = bugs.training(name)
     assert run.kind == bugs.BUGS[name].trains
-    if run.kind != "breaks":
-        assert run.last < run.first - 0.5
+    losses = bugs.losses(name, grouped=bugs.BUGS[name].grouped)  # the first of the stored runs
+    if run.kind == "breaks":
+        assert [math.isnan(loss) for loss in losses] == [
+            i >= run.finite for i in range(len(losses))
+        ]
+    else:
+        assert len(run.runs) == 5
+        assert bugs.last(losses) == pytest.approx(run.runs[0], abs=0.02)
+        assert bugs.last(losses) < losses[0] - 0.5
+
+
+def test_the_floor_is_the_loss_of_whoever_knows_all_that_can_be_known() -> None:
+    words = rounds(20_000, torch.Generator().manual_seed(0))
+    shares = 1 / torch.arange(1, WORDS, dtype=torch.float64)
+    guess = -(shares / shares.sum()).log()
+    predicted = (words[:, :-1] > 0).sum()
+    not_known = words[:, 1:][(words[:, :-1] > 0) & ((words[:, :-1] > 0).cumsum(1) < ROUND)]
+    assert not_known.numel() == 3 * len(words)
+    loss = guess[not_known - 1].sum() / predicted
+    assert loss == pytest.approx(bugs.floor(), abs=0.005)
+    assert guess[words[words > 0] - 1].mean() == pytest.approx(bugs.entropy(), abs=0.01)
+    honest = [*bugs.ended("right"), *bugs.ended("right", steps=600)]
+    assert min(honest) > bugs.floor()
+    assert min(bugs.ended("none")) > bugs.entropy()
+
+
+@every_bug
+def test_report_and_cause_do_not_say_the_same(name: str) -> None:
+    found = bugs.finding(name)
+    assert found.cause == found.evidence or found.cause not in found.evidence
 
 
 def test_nothing_trains_on_chance_alone() -> None:
-    right_run, none = bugs.losses("right"), bugs.losses("none")
-    assert right_run[0] > 2.9
-    assert 1.0 < sum(right_run[-10:]) / 10 < 1.2
-    assert 2.2 < sum(none[-10:]) / 10 < 2.5
+    for name in ("right", "none"):
+        losses = bugs.losses(name)
+        assert losses[0] > 2.9
+        assert bugs.last(losses) == pytest.approx(bugs.ended(name)[0], abs=0.02)
 
 
 @every_bug
@@ -205,5 +234,5 @@ def test_page_has_a_heading_for_each_property_and_each_bugs_lines(page) -> None:
     anchors = re.findall(r"^### .*\{ #([a-z-]+) \}$", text, re.M)
     assert anchors == [name.replace(" ", "-") for name in bugs.COLUMNS]
     shown = re.findall(r"bugs-that-train/made/([a-z-]+?)(?:\.zh)?\.md", text)
-    assert shown == [name.replace("_", "-") for name in bugs.ORDER]
+    assert shown == ["losses", *(name.replace("_", "-") for name in bugs.ORDER)]
     assert text.count(f'{ending}"\n') >= len(bugs.ORDER)

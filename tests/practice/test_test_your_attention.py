@@ -137,9 +137,13 @@ def test_the_bars_of_the_search_are_the_distances(language):
     far = figures.errors()
     assert len(bars) == len(figures.WAYS) == len(far)
     assert [error < 1e-12 for error in far] == [False, False, False, False, True]
-    widths = [float(bar.attrib["width"]) for bar in bars[:4]]
+    widths = [float(bar.attrib["width"]) for bar in bars]
     longest = max(far)
-    assert widths == pytest.approx([190 * error / longest for error in far[:4]], abs=0.06)
+    expected = [figures.BAR * error / longest for error in far]
+    assert widths[:4] == pytest.approx(expected[:4], abs=0.06)
+    assert widths[4] <= 3 < min(widths[:4]) / 3  # a distance of zero is no bar
+    shown = [element.text for element in root.iter() if element.text in {f"{e:.2f}" for e in far}]
+    assert shown == [f"{error:.2f}" for error in far[:4]]
 
 
 def test_the_figure_shows_what_the_checker_finds():

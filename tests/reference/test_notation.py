@@ -6,10 +6,13 @@ from collections import Counter
 from xml.etree.ElementTree import Element
 
 import pytest
+import torch
 
+from attn_docs import KVCache, MultiHeadAttention, scaled_dot_product_attention
 from docs._tools import symbols
 from docs._tools.page import page_module
 from tests.conftest import ROOT, Site
+from tests.kit import normal
 from tests.site.test_census import SOURCES, address
 
 notation = page_module("reference/notation", "tables")
@@ -158,3 +161,23 @@ def test_a_symbol_without_its_line_or_a_language_is_refused(lacking, tmp_path, m
     monkeypatch.setattr(symbols, "folders", lambda: ["part/chapter"])
     with pytest.raises(symbols.SymbolError, match=rf"part/chapter/symbols.toml: Q_own .*{lacking}"):
         symbols.pages.__wrapped__()
+
+
+def test_the_notation_page_begins_with_25_symbols_and_folds_the_rest() -> None:
+    table = symbols.load(symbols.NOTATION)
+    assert sum(len(group) for group in table.values()) == 25
+    for ending in ("", ".zh"):
+        text = (symbols.DOCS / f"reference/notation/index{ending}.md").read_text(encoding="utf-8")
+        assert "25" in text
+        assert f'"\n    --8<-- "docs/reference/notation/made/chapters{ending}.md"' in text
+
+
+def test_is_causal_aligns_as_the_notation_page_says() -> None:
+    value = torch.eye(4)[None, None]
+    seen = scaled_dot_product_attention(value[:, :, :2] * 0, value, value, is_causal=True) > 0
+    assert seen[0, 0].tolist() == [[True, False, False, False], [True, True, False, False]]
+    module = MultiHeadAttention(8, 2).double().eval()
+    x = normal(1, 4, 8)
+    cache = KVCache(1, 2, 4, 4, dtype=torch.float64)
+    parts = [module(part, cache=cache, is_causal=True) for part in (x[:, :2], x[:, 2:])]
+    torch.testing.assert_close(torch.cat(parts, dim=1), module(x, is_causal=True))

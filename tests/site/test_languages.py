@@ -69,3 +69,19 @@ def test_links_lead_to_the_same_places(source: Path) -> None:
         for page in (source, chinese(source))
     )
     assert translated == english
+
+
+# Opinions need somebody who holds them: a reader cannot look up "study notes".
+NOBODY = (
+    r"study notes|one often reads|often said|people say|it is said|学习笔记|常有人说|常听说|有人说"
+)
+
+
+def test_no_page_argues_with_somebody_who_has_no_name() -> None:
+    texts = [*PAGES, *(DOCS.parent / "attn_docs").rglob("*.py")]
+    said = {
+        path.relative_to(DOCS.parent).as_posix(): found[0]
+        for path in texts
+        if (found := re.search(NOBODY, path.read_text(encoding="utf-8"), re.IGNORECASE))
+    }
+    assert not said

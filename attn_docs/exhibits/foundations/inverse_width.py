@@ -1,4 +1,4 @@
-"""Bug: a number that multiplies the distance is called the width; it is one over the width."""
+"""Bug: a width is given to code whose parameter is one over the width, another convention."""
 
 import torch
 

@@ -23,7 +23,7 @@ from docs._kit.draw import (
 from docs._kit.text import texts
 
 KEY = "foundations-additive"
-EXAMPLE = {"n": 3, "m": 5, "q": 4, "k": 2, "h": 4, "e": 2}
+EXAMPLE = {"n": 3, "m": 5, "q": 4, "k": 2, "p": 4, "e": 2}
 
 
 def block_diagram(language: str) -> str:
@@ -33,7 +33,7 @@ def block_diagram(language: str) -> str:
     middle, width, height = 112, 224, 32
     for name, shape, x in (("query", "nq", 1), ("key", "mk", 123), ("value", "me", 239)):
         _tensor(drawing, text[name], shape, x, 1)
-    for left, name, shape in ((1, "q_proj", "nh"), (123, "k_proj", "mh")):
+    for left, name, shape in ((1, "q_proj", "np"), (123, "k_proj", "mp")):
         centre = left + 50
         arrow(drawing, (centre, 47), (centre, 71))
         box(drawing, left, 73, 100, height)
@@ -41,8 +41,8 @@ def block_diagram(language: str) -> str:
         arrow(drawing, (centre, 107), (centre, 135))
         _shape(drawing, shape, centre + 8, 121, "")
     rows = (
-        (text["add"], "nmh", "hidden"),
-        ("tanh", "nmh", "hidden"),
+        (text["add"], "nmp", "hidden"),
+        ("tanh", "nmp", "hidden"),
         ("score_proj", "nm", "scores"),
         (text["normalise"], "nm", "weights"),
         (text["mix"], "", ""),

@@ -24,8 +24,8 @@ def measure_variance(start: str, divisor: str, seed: int = 0) -> tuple[float, ..
     Queries and keys are unit-normal, independent and float64; 32 matrices, 512 pairs each.
 
     Args:
-        start: "small" if W's entries have standard deviation (q·k)^(-1/4), "unit" if 1.
-        divisor: "fourth" for (q·k)^(1/4), "square" for √(q·k).
+        start: "small" if W's entries have standard deviation (d_q·d_k)^(-1/4), "unit" if 1.
+        divisor: "fourth" for (d_q·d_k)^(1/4), "square" for √(d_q·d_k).
         seed: Where the random numbers start; all settings see the same ones.
     """
     power = {"fourth": 0.25, "square": 0.5}[divisor] + {"small": 0.25, "unit": 0.0}[start]
@@ -54,13 +54,10 @@ _LOOKS = {
     "fourth": {"color": chart.ACCENT, "marker": "o", "linestyle": "solid", **_MARKS},
     "square": {"color": chart.ACCENT_2, "marker": "s", "linestyle": (0, (4, 2)), **_MARKS},
 }
-_TICKS = {
-    "small": {0.01: "0.01", 0.1: "0.1", 1: "1", 10: "10"},
-    "unit": {0.1: "0.1", 1: "1", 10: "10", 100: "100"},
-}
+_TICKS = {0.01: "0.01", 0.1: "0.1", 1: "1", 10: "10", 100: "100"}  # one range: slopes compare
 _LABELS = {
-    "small": {"fourth": (128, 2, "right", "bottom"), "square": (10, 0.045, "right", "top")},
-    "unit": {"fourth": (11, 45, "right", "bottom"), "square": (128, 0.65, "right", "top")},
+    "small": {"fourth": (128, 1.6, "right", "bottom"), "square": (20, 0.022, "right", "top")},
+    "unit": {"fourth": (24, 42, "right", "bottom"), "square": (128, 0.65, "right", "top")},
 }
 
 
@@ -88,9 +85,8 @@ def _plot(axes: Axes, start: str, text: dict[str, str]) -> None:
     axes.set_xlim(SIZES[0] * 0.85, SIZES[-1])
     chart.set_ticks(axes, "x", {d: str(d) for d in SIZES})
     axes.set_yscale("log")
-    ticks = _TICKS[start]
-    axes.set_ylim(min(ticks) / 2, max(ticks) * 3)
-    chart.set_ticks(axes, "y", ticks)
+    axes.set_ylim(min(_TICKS) / 2.5, max(_TICKS) * 3)
+    chart.set_ticks(axes, "y", _TICKS)
     for divisor, look in _LOOKS.items():
         name = f"{start}-{divisor}"
         axes.plot(SIZES, measure_variance(start, divisor), **look, gid=f"part:{name}")

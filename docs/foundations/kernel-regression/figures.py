@@ -164,8 +164,8 @@ def loss(language: str) -> str:
         dot = {"marker": "o", "markersize": 9, "markeredgewidth": 0, "color": chart.ACCENT}
         axes.plot([learned.width], [learned.loss], **dot, linestyle="none", gid="part:learned")
         axes.text(0.021, 0.36, text["left-out"], gid="part:left-out-label", va="bottom", ha="left")
-        axes.text(5, -0.02, text["itself"], gid="part:itself-label", va="bottom", ha="right")
-        axes.text(0.17, 0.36, text["learned"].format(**said), va="bottom", ha="left")
+        axes.text(5, 0.08, text["itself"], gid="part:itself-label", va="bottom", ha="right")
+        axes.text(0.23, 0.4, text["learned"].format(**said), va="bottom", ha="center")
         figure.text(326 / 340, 6 / 232, text["x"], ha="right", va="baseline")
         return chart.finish(figure, f"{KEY}-loss", text["title"], text["desc"].format(**said))
 

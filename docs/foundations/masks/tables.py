@@ -1,11 +1,16 @@
-"""What masks cost, and the form of the mask explorer."""
+"""What masks cost, what `need_weights` costs, and the form of the mask explorer."""
 
 import torch
 
 from attn_docs import causal_mask, mask_to_additive, padding_mask
 from docs._kit.form import fill
 from docs._kit.markdown import table
+from docs._kit.measured import load
 from docs._kit.text import texts
+
+from .benchmark import BATCH as MEASURED_BATCH
+from .benchmark import HEADS, ROUNDS, SIZE
+from .benchmark import LENGTHS as MEASURED_LENGTHS
 
 BATCH = 8
 LENGTHS = (128, 1024, 8192)
@@ -35,6 +40,21 @@ def cost(language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{text['caption'].format(batch=BATCH)}"
 
 
+def need_weights(language: str) -> str:
+    """Return how much longer PyTorch's module takes with its weights than without."""
+    text = texts(__file__, "need-weights", language)
+    measured = load(__file__)["need_weights"]
+    rows = (
+        (
+            f"{n:,}",
+            *(f"{measured('time', length=n, run=run):.1f}×" for run in ("train", "evaluate")),
+        )
+        for n in MEASURED_LENGTHS
+    )
+    caption = text["caption"].format(batch=MEASURED_BATCH, size=SIZE, heads=HEADS, rounds=ROUNDS)
+    return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
+
+
 EXPLORED = 5  # queries and keys of the causal mask that the explorer starts with
 LARGEST = 8
 SIZES = {"window": 2, "prefix": 2, "padding": 1}
@@ -54,14 +74,18 @@ def explorer(language: str) -> str:
     return fill(__file__, **text, comma=comma, space=space, given=given, **shown)
 
 
-TABLES = {"cost": cost, "explorer": explorer}
+TABLES = {"cost": cost, "explorer": explorer, "need-weights": need_weights}
 
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
+    measured = load(__file__)["need_weights"]
+    (fused,) = {found["kernel"] for found in measured.values if found["run"] == "train"}
     first = torch.softmax(torch.tensor([0.0, 1.0, 0.0]) / 3**0.5, dim=-1)[0]
     return {
         "float16_lowest": f"{torch.finfo(torch.float16).min:,.0f}".replace("-", "−"),
+        "kernel_fused": fused,
         "third": f"{1 / 3:.4f}",
+        "torch": measured.torch.partition("+")[0],
         "unmasked": f"{first:.4f}",
     }

@@ -1,6 +1,5 @@
-"""A recurrent layer against a self-attention layer, over length."""
+"""A recurrent layer against a self-attention layer, over length, in time and in memory of words."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -8,8 +7,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from docs._kit.measure import kernel_of, one_thread
+from docs._kit.measure import kernel_of, least_seconds, one_thread
 from docs._kit.measured import Measurement, measurement
+
+from . import recall
 
 BATCH, SIZE = 16, 32
 LENGTHS = (4, 32, 256, 2048, 4096)
@@ -28,20 +29,6 @@ class SelfAttention(nn.Module):
         # with an axis for the head, PyTorch takes its fast kernel
         query, key, value = self.qkv_proj(inputs).unsqueeze(1).chunk(3, dim=-1)
         return self.out_proj(F.scaled_dot_product_attention(query, key, value).squeeze(1))
-
-
-def least_seconds(calls: list[Callable[[], object]], budget: float = 1.0) -> list[float]:
-    """Return each call's least time; the calls take turns, so a busy machine slows all alike."""
-    for call in calls:
-        call()
-    least = [float("inf")] * len(calls)
-    end = time.perf_counter() + budget
-    while time.perf_counter() < end:
-        for index, call in enumerate(calls):
-            start = time.perf_counter()
-            call()
-            least[index] = min(least[index], time.perf_counter() - start)
-    return least
 
 
 def calls(words: int) -> dict[str, list[Callable[[], object]]]:
@@ -82,7 +69,7 @@ def values(words: int, passes: str, seconds: list[float], kernels: list[str]) ->
 
 
 def measure() -> dict[str, Measurement]:
-    """Measure both layers on the same inputs, length by length, on one thread."""
+    """Measure both layers on the same inputs, length by length, on one thread; then recall."""
     found = []
     with one_thread():
         for words in LENGTHS:
@@ -90,4 +77,4 @@ def measure() -> dict[str, Measurement]:
                 with torch.set_grad_enabled(passes == "both"):
                     seconds = least_seconds(pair)
                     found += values(words, passes, seconds, [kernel_of(call) for call in pair])
-    return {"over_length": measurement(found, threads=1)}
+    return {"over_length": measurement(found, threads=1), "recall": recall.measure()}

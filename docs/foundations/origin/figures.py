@@ -45,7 +45,8 @@ def dependencies(language: str) -> str:
             step = i + 1 if layer == "recurrent" else 1
             write(group, text["step"].format(step=step), x, top + 34, 12)
             box(group, x - 20, top + 46, 40, 28, lit=False)
-            write(group, f"h{_subscript(i)}", x, top + 60)
+            name = "h" if layer == "recurrent" else "o"  # a state, or an output without a state
+            write(group, f"{name}{_subscript(i)}", x, top + 60)
             box(group, x - 20, top + 142, 40, 28, fill="none", stroke=INK)
             write(group, f"x{_subscript(i)}", x, top + 156)
         drawing.append(group)
@@ -129,8 +130,8 @@ _LOOKS = {
     "indifferent": {"color": chart.INK, "marker": "^", "linestyle": (0, (1, 2))},
 }
 _LABELS = {
-    "gru": (7, 1e-6, "right", "center"),
-    "asking": (64, 30, "right", "bottom"),
+    "gru": (19, 1e-5, "right", "top"),
+    "asking": (64, 12, "right", "bottom"),
     "indifferent": (64, 3e-2, "right", "top"),
 }
 

@@ -4,6 +4,9 @@ from docs._kit.markdown import table
 from docs._kit.measured import Measurement, load
 from docs._kit.text import texts
 
+from .recall import BATCH, KINDS, WAYS
+from .recall import LENGTHS as LENGTHS_RECALL
+
 SIZE = 512
 LENGTHS = (16, 512, 4096)
 
@@ -20,20 +23,30 @@ def self_attention_operations(n: int, d: int) -> int:
 
 def sequential_steps(layer: str, n: int) -> int:
     """Return how many steps must wait for one another."""
-    return {"recurrent": n, "self-attention": 1}[layer]
+    return {"recurrent": n, "convolution": 1, "self-attention": 1}[layer]
 
 
 def longest_path(layer: str, n: int) -> int:
-    """Return how many steps lie between the input and the output that are furthest apart."""
-    return {"recurrent": n, "self-attention": 1}[layer]
+    """Return how many steps lie between the input and the output that are furthest apart.
+
+    Of the convolution with kernels of 2, each layer twice as wide as the one below: its layers.
+    """
+    return {"recurrent": n, "convolution": (n - 1).bit_length(), "self-attention": 1}[layer]
 
 
 def cost(language: str) -> str:
-    """Return the two lines of the paper's table 1 that this chapter is about."""
+    """Return the lines of the paper's table 1, and what training keeps of each layer."""
     text = texts(__file__, "cost", language)
     rows = (
-        (text["recurrent"], "$O(n \\cdot d^2)$", "$O(n)$", "$O(n)$"),
-        (text["self-attention"], "$O(n^2 \\cdot d)$", "$O(1)$", "$O(1)$"),
+        (text["recurrent"], "$O(n \\cdot d^2)$", "$O(n)$", "$O(n)$", "$O(n \\cdot d)$"),
+        (
+            text["convolution"],
+            *("$O(k \\cdot n \\cdot d^2)$", "$O(1)$", "$O(\\log_k n)$", "$O(n \\cdot d)$"),
+        ),
+        (
+            text["self-attention"],
+            *("$O(n^2 \\cdot d)$", "$O(1)$", "$O(1)$", text["weights"]),
+        ),
     )
     return table(text["header"], rows)
 
@@ -83,8 +96,47 @@ def over_length_table(measured: Measurement, language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{caption}"
 
 
+def recall(language: str) -> str:
+    """Return how often each network remembers the word at place j, a row a network."""
+    return recall_table(load(__file__)["recall"], language)
+
+
+def recall_table(measured: Measurement, language: str) -> str:
+    """Return a measurement of the memory test as a table."""
+    text = texts(__file__, "recall", language)
+    lengths = sorted({value["words"] for value in measured.values})
+    rows = (
+        (
+            text["attention" if way.attends else way.asked].format(size=way.size),
+            *(f"{measured('accuracy', **way._asdict(), words=n):.2f}" for n in lengths),
+        )
+        for way in WAYS
+    )
+    spread = max(v["value"] for v in measured.values if v["quantity"] == "spread over seeds")
+    setting = {name: measured.values[0][name] for name in ("seeds", "steps")}
+    words = text["caption"].format(**setting, kinds=KINDS, batch=BATCH, spread=f"{spread:.2f}")
+    header = (text["header"], *(f"$n = {n}$" for n in lengths))
+    return f"{table(header, rows)}\n\n{measured.caption(words, language)}"
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers of the memory test that the chapter's sentences use."""
+    measured = load(__file__)["recall"]
+    _, small, large, attention = (
+        measured("accuracy", **way._asdict(), words=LENGTHS_RECALL[-1]) for way in WAYS
+    )
+    return {
+        "blind": f"{1 / KINDS:.3f}",
+        "kinds": str(KINDS),
+        "recall_16": f"{small:.2f}",
+        "recall_64": f"{large:.2f}",
+        "recall_attention": f"{attention:.2f}",
+        "steps": f"{measured.values[0]['steps']:,}",
+    }
+
+
 def _milliseconds(milliseconds: float) -> str:
     return f"{milliseconds:.2g}" if milliseconds < 100 else f"{milliseconds:,.0f}"
 
 
-TABLES = {"cost": cost, "counted": counted, "over_length": over_length}
+TABLES = {"cost": cost, "counted": counted, "over_length": over_length, "recall": recall}

@@ -54,13 +54,23 @@ def additive_table(measured: Measurement, language: str) -> str:
         (
             text[way],
             f"{measured('time', way=way):.2g}×",
-            f"{measured('peak memory', way=way):,.0f} MiB",
+            f"{_two_digits(measured('peak memory', way=way))} MiB",
+            f"`{_kernel(measured, way)}`",
         )
-        for way in ("additive", "dot", "pytorch")
+        for way in ("additive", "dot", "pytorch-3-axes", "pytorch")
     )
     setting = {name: measured.values[0][name] for name in ("batch", "length", "size")}
     caption = measured.caption(text["caption"].format(**setting), language)
     return f"{table(text['header'], rows)}\n\n{caption}"
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+
+
+def _kernel(measured: Measurement, way: str) -> str:
+    (kernel,) = {value["kernel"] for value in measured.values if value["way"] == way}
+    return str(kernel).removeprefix("aten::")
 
 
 POWERS = 11  # d = 1, 2, 4, …, 1024
@@ -142,7 +152,12 @@ def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     powers = torch.exp(torch.tensor([0.0, 1.0, 1.0]) / math.sqrt(3))
     weights = powers / powers.sum()
+    measured = load(__file__)["additive"]
+    length, batch = (measured.values[0][name] for name in ("length", "batch"))
     return {
+        "all_weights": f"{batch * weight_bytes(length, length) / 2**20:.2g}",
+        "fused_memory": _two_digits(measured("peak memory", way="pytorch")),
+        "fused_time": f"{measured('time', way='pytorch'):.2g}",
         "blind_guess": f"{math.log(8):.1f}",
         "float16_max": f"{torch.finfo(torch.float16).max:,.0f}",
         "sum_one_query": f"{powers.sum():.4f}",

@@ -7,13 +7,14 @@ import torch.nn.functional as F
 
 from attn_docs import DotProductAttention, GaussianAttention
 from docs._kit.markdown import table
+from docs._kit.measured import Measurement, load
 from docs._kit.text import texts
 
 QUERY = torch.tensor([[[2.0, 2.0]]], dtype=torch.float64)
 KEY = torch.tensor([[[6.0, 1.0], [1.0, 1.0], [3.0, 2.0]]], dtype=torch.float64)
 WORDS = ("the", "cat", "sleeps")
 LENGTH, SIZE = 1024, 64
-SCORES = ("dot", "cosine", "gaussian", "l1")
+SCORES = ("dot", "cosine", "gaussian-expanded", "gaussian-cdist", "gaussian", "l1")
 
 
 def operations(score: str, n: int, m: int, d: int) -> int:
@@ -22,6 +23,8 @@ def operations(score: str, n: int, m: int, d: int) -> int:
     return {
         "dot": 2 * n * m * d + n * m,  # multiply, add; one scale a score
         "cosine": 2 * n * m * d + lengths,
+        "gaussian-expanded": 2 * n * m * d + 2 * n * m + 2 * (n + m) * d,  # dot, and the lengths
+        "gaussian-cdist": 3 * n * m * d + 3 * n * m,  # subtract, square, add; root, square, half
         "gaussian": 4 * n * m * d + n * m,  # subtract, divide, square, add; one half a score
         "l1": 3 * n * m * d,  # subtract, absolute value, add
     }[score]
@@ -33,7 +36,12 @@ def largest_array(score: str, n: int, m: int, d: int) -> int:
 
 
 def cost(language: str) -> str:
-    """Return parameters, operations and largest array of each score, for one batch entry."""
+    """Return what each score costs for one batch entry, counted and measured."""
+    return cost_table(load(__file__)["scores"], language)
+
+
+def cost_table(measured: Measurement, language: str) -> str:
+    """Return counts and a measurement of the time as a table, a row a score."""
     text = texts(__file__, "cost", language)
     sizes = (LENGTH, LENGTH, SIZE)
     rows = (
@@ -42,11 +50,16 @@ def cost(language: str) -> str:
             "1" if score == "cosine" else "0",
             f"{operations(score, *sizes) / 1e6:,.0f} M",
             f"{largest_array(score, *sizes) * 4 / 2**20:,.0f} MiB",
+            _ratio(measured("time", score=score)),
         )
         for score in SCORES
     )
-    caption = text["caption"].format(length=LENGTH, size=SIZE)
+    caption = measured.caption(text["caption"].format(length=LENGTH, size=SIZE), language)
     return f"{table(text['header'], rows)}\n\n{caption}"
+
+
+def _ratio(ratio: float) -> str:
+    return f"{ratio:.2g}×" if ratio < 100 else f"{float(f'{ratio:.2g}'):,.0f}×"
 
 
 TABLES = {"cost": cost}
@@ -54,9 +67,12 @@ TABLES = {"cost": cost}
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
+    sizes = (LENGTH, LENGTH, SIZE)
     result = {
         "best_cosine_share": f"{math.exp(2):.1f}",
         "blind_guess": f"{math.log(8):.1f}",
+        "gaussian_operations": f"{operations('gaussian', *sizes) / operations('dot', *sizes):.0f}",
+        "gaussian_time": _ratio(load(__file__)["scores"]("time", score="gaussian"))[:-1],
         "largest_over_scores": f"{largest_array('gaussian', LENGTH, LENGTH, SIZE) // LENGTH**2}",
     }
     cosines = F.cosine_similarity(QUERY, KEY, dim=-1)[0].tolist()

@@ -22,7 +22,12 @@ from .bugs import (
 
 KEY = "practice-bugs-that-train"
 PITCH, GAP, SIZE = 13.6, 6, 9  # of the columns of a matrix, between its blocks, of a filled cell
-
+# what holds is no miss, so it is drawn as what it is: nothing to see
+LOOKS: dict[str, dict[str, object]] = {
+    "fail": {"fill": ACCENT},
+    "pass": {"fill": INK, "fill_opacity": 0.45},
+    "not applicable": {"fill": "none", "stroke": INK},
+}
 
 CURVES = (
     "value_from_key",
@@ -71,7 +76,7 @@ def curves(language: str) -> str:
                 name=text[name],
                 kind=text["nan"]
                 if training(name).kind == "breaks"
-                else text["ends"].format(last=f"{training(name).last:.2f}"),
+                else text["ends"].format(last=f"{last(losses(name)):.2f}"),
             )
             for name in CURVES
         )
@@ -122,18 +127,16 @@ def matrix(language: str, section: str) -> str:
             marks[verdict].append(_mark(verdict, x, middle))
         group = drawsvg.Group(data_row=name)
         for verdict, paths in marks.items():
-            look = {"fill": ACCENT} if verdict == "fail" else {"fill": "none", "stroke": INK}
             kind = verdict.replace(" ", "-")
             if paths:
-                group.append(drawsvg.Path("".join(paths), **look, data_verdict=kind))
+                group.append(drawsvg.Path("".join(paths), **LOOKS[verdict], data_verdict=kind))
         drawing.append(group)
     y = height - 8
     x = 8.0
     for verdict, label in zip(("fail", "pass", "not applicable"), text["legend"], strict=True):
-        look = {"fill": ACCENT} if verdict == "fail" else {"fill": "none", "stroke": INK}
-        drawing.append(drawsvg.Path(_mark(verdict, x, y), **look))
+        drawing.append(drawsvg.Path(_mark(verdict, x, y), **LOOKS[verdict]))
         write(drawing, label, x + 10, y, 11, text_anchor="start")
-        x += 110
+        x += 88 if verdict == "fail" else 190
     rows = text["join"].join(
         text["row"].format(
             name=name,
@@ -155,7 +158,7 @@ def _mark(verdict: str, x: float, y: float) -> str:
     if verdict == "fail":
         return f"M{x - SIZE / 2:g} {y - SIZE / 2:g}h{SIZE}v{SIZE}h-{SIZE}z"
     if verdict == "pass":
-        return f"M{x - 2.5:g} {y - 2.5:g}h5v5h-5z"
+        return f"M{x - 1.5:g} {y - 1.5:g}h3v3h-3z"
     return f"M{x - 2.5:g} {y:g}h5"
 
 

@@ -3,16 +3,18 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import drawsvg
 import torch
 from torch import Tensor
 
 from attn_docs.testing.formula import Hypothesis
 from attn_docs.testing.structure import Sources, reproduce
-from docs._kit.draw import INK, box, canvas, finish, write
+from docs._kit.draw import ACCENT, INK, SOFT, canvas, finish, write
 from docs._kit.text import texts
 
 KEY = "practice-test-your-attention"
 HEADS, EMBED_DIM, LENGTH = 4, 32, 6
+ZERO, BAR = 146, 150  # where bars begin, and how long the longest is
 RIGHT = Hypothesis(HEADS, HEADS)
 WAYS = (
     RIGHT,
@@ -59,15 +61,17 @@ def search(language: str) -> str:
     for row, (way, error) in enumerate(zip(text["ways"], far, strict=True)):
         y = 26 + 36 * row
         write(drawing, way, 1, y + 13, text_anchor="start")
-        if error < 1e-9:
-            box(drawing, 144, y, 140, 26, lit=True, data_way=row)
-            emphasis = {"fill": "var(--figure-on-accent)", "font_weight": "bold"}
-            write(drawing, text["found"], 214, y + 13, **emphasis)
-        else:
-            width = 190 * error / max(far)
-            box(drawing, 144, y, width, 26, data_way=row, stroke=INK, stroke_opacity=0.35)
+        width = BAR * error / max(far)
+        same = error < 1e-9
+        look = {"fill": ACCENT} if same else {"stroke": INK, "stroke_opacity": 0.35, "fill": SOFT}
+        # what has no length is a line where the others begin
+        place = (ZERO - 1.5, y - 3, 3, 32) if same else (ZERO, y, width, 26)
+        drawing.append(drawsvg.Rectangle(*place, **look, data_way=row))
+        said = text["found"] if same else f"{error:.2f}"
+        bold = {"font_weight": "bold"} if same else {}
+        write(drawing, said, ZERO + width + 8, y + 13, text_anchor="start", **bold)
     rows = text["join"].join(
-        text["row"].format(way=way, error=f"{error:.2f}")
+        text["row"].format(way=way, error=text["found"] if error < 1e-9 else f"{error:.2f}")
         for way, error in zip(text["ways"], far, strict=True)
     )
     desc = text["desc"].format(rows=rows)

@@ -1,8 +1,9 @@
 """Figures of the chapter on self-attention in four steps."""
 
 import functools
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import drawsvg
@@ -140,49 +141,52 @@ _FILLS = (
 )
 
 
+HEADS = 2
+
+
 def splits() -> dict[str, list[list[int]]]:
-    """Return which of the twelve numbers each way of splitting calls query, key and value."""
+    """Return the twelve numbers of a word in both orders, and one order read as the other.
+
+    The first two are the orders in which layers store them, in blocks and head by head. The last
+    is what becomes query, key and value if blocks are read head by head.
+    """
     places = torch.arange(12)
     return {
-        "chunk": [part.tolist() for part in places.chunk(3)],
-        "view": places.view(4, 3).T.tolist(),
+        "blocks": places.view(3, 4).tolist(),
+        "heads": places.view(3, HEADS, -1).transpose(0, 1).flatten(1).tolist(),
+        "taken": places.view(HEADS, 3, -1).transpose(0, 1).flatten(1).tolist(),
     }
 
 
 def split(language: str) -> str:
-    """Draw which of the fused layer's numbers become query, key and value, in two ways."""
+    """Draw two orders of the fused layer's numbers, and what comes of mistaking them."""
     text = texts(__file__, "split", language)
-    drawing = canvas(340, 222)
-    write(drawing, text["fused"], 170, 8, 12, font_weight="bold")
-    _numbers(drawing, "fused", range(12), 20)
-    taken = splits()
-    for way, top in (("chunk", 72), ("view", 152)):
-        write(drawing, text[way], 170, top, 12, font_weight="bold")
-        _numbers(drawing, way, [place for part in taken[way] for place in part], top + 32)
-        for part, name in enumerate(text["parts"]):
-            middle = 57 + 113 * part
-            write(drawing, name, middle, top + 20, 12)
-    said = {
-        way: text["join"].join(
-            text["takes"].format(part=name, numbers=" ".join(map(_name, part)))
-            for name, part in zip(text["parts"], parts, strict=True)
+    drawing = canvas(340, 250)
+    said = {}
+    for index, (way, groups) in enumerate(splits().items()):
+        top, names = 86 * index, text["heads_of" if way == "heads" else "parts"]
+        write(drawing, text[way], 170, top + 8, 12, font_weight="bold")
+        _numbers(drawing, way, groups, top + 42)
+        width = 339 / len(groups)
+        for group, name in enumerate(names):
+            write(drawing, name, (group + 0.5) * width, top + 28, 12)
+        said[way] = text["join"].join(
+            text["takes"].format(part=name, numbers=" ".join(map(_name, places)))
+            for name, places in zip(names, groups, strict=True)
         )
-        for way, parts in taken.items()
-    }
     return finish(
         drawing.as_svg(header=""), f"{KEY}-split", text["title"], text["desc"].format(**said)
     )
 
 
-def _numbers(drawing: drawsvg.Drawing, way: str, places: Sequence[int], top: float) -> None:
-    group = drawsvg.Group(data_way=way)
-    for index, place in enumerate(places):
-        gap = 0 if way == "fused" else 5 * (index // 4)
-        x = 3 + (8 if way == "fused" else 0) + 27 * index + gap
+def _numbers(drawing: drawsvg.Drawing, way: str, groups: list[list[int]], top: float) -> None:
+    cells_of = drawsvg.Group(data_way=way)
+    for index, place in enumerate(itertools.chain(*groups)):
+        x = 3 + 27 * index + 5 * (index // len(groups[0])) + (3 if len(groups) == 2 else 0)
         look = {"stroke": INK, "stroke_opacity": 0.5, **_FILLS[place // 4]}
-        group.append(drawsvg.Rectangle(x, top, 27, 26, **look))
-        write(group, _name(place), x + 13.5, top + 13, 12)
-    drawing.append(group)
+        cells_of.append(drawsvg.Rectangle(x, top, 27, 26, **look))
+        write(cells_of, _name(place), x + 13.5, top + 13, 12)
+    drawing.append(cells_of)
 
 
 def _name(place: int) -> str:

@@ -7,7 +7,7 @@ from attn_docs import AdditiveAttention
 torch.manual_seed(0)
 attend = AdditiveAttention(query_dim=4, key_dim=6, hidden_dim=7).double()
 query, key, value = (torch.randn(*s).double() for s in ((1, 3, 4), (1, 5, 6), (1, 5, 2)))
-w_q, w_k, w_v = (p.tolist() for p in attend.parameters())
+w_q, w_k, u = (p.tolist() for p in attend.parameters())
 
 
 def score(q, k):
@@ -16,7 +16,7 @@ def score(q, k):
     for unit in range(7):
         inside = sum(w * x for w, x in zip(w_q[unit], q, strict=True))
         inside += sum(w * x for w, x in zip(w_k[unit], k, strict=True))
-        total += w_v[0][unit] * math.tanh(inside)
+        total += u[0][unit] * math.tanh(inside)
     return total
 
 

@@ -2,13 +2,13 @@ import torch
 
 query = torch.tensor([[1.0, 0.0], [0.0, 1.0]])  # n q: "the" wants a noun, "cat" a verb
 key = torch.eye(3)  # m k: "the", "cat", "sleeps" are determiner, noun, verb
-w_q = torch.eye(2)  # h q
-w_k = torch.tensor([[-2.0, -1.0, -2.0], [-2.0, -2.0, -1.0]])  # h k
-w_v = torch.ones(2)  # h
+w_q = torch.eye(2)  # p q
+w_k = torch.tensor([[-2.0, -1.0, -2.0], [-2.0, -2.0, -1.0]])  # p k
+u = torch.ones(2)  # p
 
-asked = query @ w_q.T  # n h
-offered = key @ w_k.T  # m h
-sums = asked[:, None] + offered  # n m h: each query with each key
+asked = query @ w_q.T  # n p
+offered = key @ w_k.T  # m p
+sums = asked[:, None] + offered  # n m p: each query with each key
 print(sums)
 #> tensor([[[-1., -2.],
 #>          [ 0., -2.],
@@ -17,7 +17,7 @@ print(sums)
 #>         [[-2., -1.],
 #>          [-1., -1.],
 #>          [-2.,  0.]]])
-scores = torch.tanh(sums) @ w_v  # n m
+scores = torch.tanh(sums) @ u  # n m
 print(scores)
 #> tensor([[-1.7256, -0.9640, -1.5232],
 #>         [-1.7256, -1.5232, -0.9640]])

@@ -1,7 +1,7 @@
 import torch
 
 torch.manual_seed(0)
-asked, offered = torch.randn(5, 8), torch.randn(5, 8)  # n h and m h, n = m by chance
+asked, offered = torch.randn(5, 8), torch.randn(5, 8)  # n p and m p, n = m by chance
 
 print(tuple((asked + offered).shape))  # query i with key i, and no other pair
 #> (5, 8)

@@ -20,6 +20,7 @@ print(weights.detach())
 #>          [0.3333, 0.3333, 0.3333]]])
 
 _, weights = module(x, x, x, attn_mask=mask)  # forgot to invert
-print(weights[0, :2].detach())  # the first two queries
-#> tensor([[0.0000, 0.5000, 0.5000],
-#>         [0.0000, 0.0000, 1.0000]])
+print(weights.detach())
+#> tensor([[[0.0000, 0.5000, 0.5000],
+#>          [0.0000, 0.0000, 1.0000],
+#>          [   nan,    nan,    nan]]])

@@ -12,4 +12,4 @@ words = [attend(x[:, [t]], kept, key_padding_mask=seen) for t in range(4)]
 print(torch.allclose(torch.cat(words, dim=1), attend(x, context, key_padding_mask=seen)))
 #> True
 print(kept)
-#> ContextCache(batch=2, num_kv_heads=3, length=5, head_dim=4, dtype=torch.float32, device='cpu')
+#> ContextCache(batch=2, num_kv_heads=3, head_dim=4, length=5, torch.float32, cpu)

@@ -15,6 +15,6 @@ with torch.no_grad():  # or every call copies the cache, to keep what gradients 
     cache.select(torch.tensor([1, 1]))  # both beams go on from the second sequence
     rest = attend(x[[1, 1], 4:], cache=cache)
 print(cache)
-#> KVCache(batch=2, num_kv_heads=3, head_dim=4, capacity=8, window=None, dtype=torch.float32, device='cpu', length=6)
+#> KVCache(batch=2, num_kv_heads=3, head_dim=4, length=6, capacity=8, torch.float32, cpu)
 print(torch.allclose(rest, full[[1, 1], 4:], atol=1e-6))
 #> True

@@ -1,0 +1,89 @@
+"""On one page a letter means one thing: in formulas, symbol tables and the words of figures."""
+
+import re
+
+import pytest
+
+from docs._tools.blocks import ROOT
+from docs._tools.page import DOCS
+from docs._tools.symbols import NOTATION, load
+
+PAGES = sorted(DOCS.glob("*/*/index*.md"))
+SIZES = set(load(NOTATION)["sizes"])
+LETTER = r"(?<![A-Za-z\\_^{'])([A-Za-z])(?![A-Za-z_^'({])"  # bare: no part of a name, no index
+
+page_by_page = pytest.mark.parametrize(
+    "text",
+    [page.read_text(encoding="utf-8") for page in PAGES],
+    ids=[page.relative_to(DOCS).as_posix() for page in PAGES],
+)
+
+
+def formulas(text: str) -> str:
+    """Return all formulas of a text, displayed and in sentences."""
+    shown = re.findall(r"\$\$(.*?)\$\$", text, re.DOTALL)
+    return " ".join(shown + re.findall(r"(?<!\$)\$([^$\n]+)\$(?!\$)", text))
+
+
+def symbol_table(text: str) -> list[list[str]]:
+    """Return the rows of the tables of symbols: those whose first cell is a formula alone."""
+    rows = [line.strip("|\n ").split(" | ") for line in text.splitlines() if line.startswith("| $")]
+    return [r for r in rows if len(r) == 3 and not re.sub(r"\$[^$]+\$", "", r[0]).strip(" ,、")]
+
+
+def clashes(text: str) -> set[str]:
+    """Return the letters that a page uses for two things.
+
+    A symbol of a table has one row. A size in the column of shapes is not the letter of a vector or
+    of a number with an index as well. What a sum runs over is neither of them, nor a size of every
+    page such as the batch.
+    """
+    symbols: dict[str, int] = {}
+    sizes: set[str] = set()
+    for name, shape, _ in symbol_table(text):
+        for symbol in re.findall(r"\$([^$]+)\$", name):
+            symbols[symbol] = symbols.get(symbol, 0) + 1
+        sizes |= {letter for tex in re.findall(r"\$([^$]+)\$", shape) for letter in letters(tex)}
+    indexed = {found[1] for name in symbols if (found := re.match(r"([A-Za-z])[_^(]", name))}
+    sums = set(re.findall(r"\\sum_\{?([a-z])(?![a-z])", formulas(text)))
+    twice = {symbol for symbol, rows in symbols.items() if rows > 1}
+    return twice | (sizes & indexed) | (sums & (sizes | indexed | SIZES))
+
+
+def letters(tex: str) -> set[str]:
+    """Return the letters of a formula that stand for themselves."""
+    return set(re.findall(LETTER, tex))
+
+
+@page_by_page
+def test_no_letter_of_a_page_has_two_meanings(text: str) -> None:
+    assert not clashes(text)
+
+
+@page_by_page
+def test_a_score_and_the_additive_network_are_written_alike_everywhere(text: str) -> None:
+    shown = formulas(text)
+    assert set(re.findall(r"\b(\w+)\(q(?:_i)?, k", shown)) <= {"s"}
+    assert set(re.findall(r"(\S+)\^\\top *\\tanh", shown)) <= {"u"}
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("| $a(q, k)$ | a number | score |\n$$\\sum_{a=1}^{d} q_a$$", "a"),
+        ("$$\\sum_{b=1}^{d} k_b$$", "b"),
+        ("| $W$ | $a \\times e$ | of width $a$ |\n| $a_{ij}$ | one number | score |", "a"),
+        ("| $c_t$ | $c$ | the latent vector |", "c"),
+        ("| $w$ | $d$ | one |\n| $w$ | $e$ | another |", "w"),
+    ],
+)
+def test_a_letter_with_two_meanings_is_seen(text: str, letter: str) -> None:
+    """As pages had them."""
+    assert clashes(text) == {letter}
+
+
+def test_no_label_multiplies_sizes_by_the_names_of_vectors() -> None:
+    """`(q·k)^¼` reads as the root of the score; the sizes are d_q and d_k."""
+    written = [*DOCS.rglob("*.toml"), *(ROOT / "attn_docs").rglob("*.py")]
+    found = [p for p in written if re.search(r"√\(q·k\)|\(q·k\)\^", p.read_text(encoding="utf-8"))]
+    assert not found
