@@ -132,7 +132,7 @@ class KVConfig:
 
 @dataclass(frozen=True)
 class KVModel:
-    """A published model: the sizes that decide its KV cache, and where they were read.
+    """A published model: the sizes that decide its KV cache, and what gives them.
 
     Attributes:
         name: The model's name.
@@ -140,8 +140,8 @@ class KVModel:
         embed_dim: Size of the vectors between layers.
         num_heads: Number of query heads.
         context: Longest text, in tokens, that it is published for.
-        source: Where the sizes were read.
-        read: The day on which they were read.
+        source: What gives the sizes.
+        read: The day on which they were last compared with it, or with the model's class.
         parameters: Number of parameters: counted on the model's own class of transformers, or,
             where there is none (GPT-3, PaLM), as published, rounded. None if neither was found.
         parameters_source: Where that class, or the published number, is.

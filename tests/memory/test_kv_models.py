@@ -1,17 +1,13 @@
-"""The data file against the models' own classes in transformers, built without memory.
-
-Without transformers these tests are skipped: it is no dependency of the project.
-"""
+"""The data file against the models' own classes in transformers, built without memory."""
 
 import json
 
 import pytest
 import torch
+import transformers
 
 from attn_docs import load_models
 from docs._tools.blocks import ROOT
-
-transformers = pytest.importorskip("transformers")
 
 MODELS = load_models()
 ROWS = json.loads((ROOT / "attn_docs/memory/kv_models.json").read_text(encoding="utf-8"))
