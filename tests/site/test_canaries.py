@@ -101,7 +101,7 @@ def test_a_fault_stops_the_build(fault: str, tmp_path: Path, caplog) -> None:
 def build_page(folder: Path, source: str, text: str) -> None:
     """Build a site of one page."""
     page = folder / "docs" / source
-    page.parent.mkdir(parents=True)
+    page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(text, encoding="utf-8")
     config = load_config(
         str(blocks.ROOT / "mkdocs.yml"),
@@ -118,6 +118,16 @@ def build_page(folder: Path, source: str, text: str) -> None:
 def test_a_misplaced_page_stops_the_build(source: str, tmp_path: Path) -> None:
     with pytest.raises(MisplacedPageError, match=f"docs/{re.escape(source)}: a page must be index"):
         build_page(tmp_path, source, "# Page\n")
+
+
+def test_what_a_page_is_made_of_is_not_published(tmp_path: Path) -> None:
+    folder = tmp_path / "docs" / "canary"
+    for name in ("figures.py", "text.toml", "measured.json", "made/a.svg", "__pycache__/a.pyc"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    build_page(tmp_path, "canary/index.md", "# Page\n")
+    published = tmp_path / "site" / "canary"
+    assert [path.name for path in published.rglob("*")] == ["index.html"]
 
 
 def test_stale_files_are_noticed() -> None:
