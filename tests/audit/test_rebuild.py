@@ -170,7 +170,7 @@ def test_a_title_stands_on_other_pages_too(site: Served) -> None:
         ("docs/reference/how-this-site-is-checked/verified.txt", "2.9.0", "2.10.0"),
         ("docs/_theme/partials/copyright.html", "What changed", "What is new"),
         ("docs/_tools/text.toml", "In the code:", "In the program:"),
-        ("docs/_tools/finish/text.toml", "To run the blocks", "To execute the blocks"),
+        ("docs/_tools/finish/text.toml", "Download:", "To take along:"),
         ("mkdocs.yml", "site_name: attn-docs", "site_name: another name"),
     ],
 )
