@@ -28,7 +28,7 @@ def score(name: str, x: Tensor, y: Tensor) -> Tensor:
     if name == "cosine":
         return (QUERY[0] * x + QUERY[1] * y) / (QUERY.norm() * torch.hypot(x, y).clamp_min(1e-9))
     across, up = x - QUERY[0], y - QUERY[1]
-    return -(across**2 + up**2) if name == "gaussian" else -(across.abs() + up.abs())
+    return -(across**2 + up**2) / 2 if name == "gaussian" else -(across.abs() + up.abs())
 
 
 def panel(name: str, language: str) -> ET.Element:
@@ -77,7 +77,28 @@ def test_a_darker_place_never_has_a_lower_score(name: str, language: str) -> Non
     ordered = [by_shade[shade] for shade in sorted(by_shade)]
     for lighter, darker in itertools.pairwise(ordered):
         assert max(lighter) <= min(darker) + 1e-6
-    assert all(50 <= len(values) <= 160 for values in ordered)
+    for edge, (lighter, darker) in zip(
+        figures.EDGES[name], itertools.pairwise(ordered), strict=True
+    ):
+        assert max(lighter) - 1e-6 <= edge <= min(darker) + 1e-6
+
+
+@languages
+@scores
+def test_a_number_stands_where_the_shade_changes_there(name: str, language: str) -> None:
+    group = panel(name, language)
+    _, top, cell = frame(group)
+    found = shades(group)
+    started = (t for t in group.iter(f"{SVG}text") if t.get("text-anchor") == "start")
+    numbers = [text for text in started if text.text != "sleeps"]
+    assert len(numbers) >= 2
+    for text in numbers:
+        middle = float(text.attrib["y"]) - 0.35 * 11  # of the text, whose base line is y
+        row, value = round((middle - top) / cell), float(text.text.replace("−", "-"))
+        assert found.get((1, row - 1)) != found.get((1, row))
+        y = 8 - torch.tensor([row - 1, row]) / 2  # the middles of the cells above and below
+        low, high = sorted(score(name, torch.tensor(-3.5), at).item() for at in y.double())
+        assert low - 1e-6 <= value <= high + 1e-6
 
 
 @languages

@@ -1,12 +1,14 @@
 """On one page a letter means one thing: in formulas, symbol tables and the words of figures."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from docs._tools.blocks import ROOT
 from docs._tools.page import DOCS
 from docs._tools.symbols import NOTATION, load
+from tests.kit import parse
 
 PAGES = sorted(DOCS.glob("*/*/index*.md"))
 SIZES = set(load(NOTATION)["sizes"])
@@ -80,6 +82,30 @@ def test_a_score_and_the_additive_network_are_written_alike_everywhere(text: str
 def test_a_letter_with_two_meanings_is_seen(text: str, letter: str) -> None:
     """As pages had them."""
     assert clashes(text) == {letter}
+
+
+def labels(figure: Path) -> set[str]:
+    """Return the letters, with or without an index, that are texts of a figure."""
+    texts = (e.text or "" for e in parse(figure.read_text(encoding="utf-8")).iter("text"))
+    return {found[1] for text in texts if (found := re.fullmatch(r"([A-Za-z])[₀-₉]*", text))}
+
+
+# its letters are the tokens that a model reads
+TOKENS = "multi-head/made/attention-maps"
+
+
+@pytest.mark.parametrize("folder", sorted({page.parent for page in PAGES}), ids=lambda p: p.name)
+def test_a_letter_in_a_figure_is_a_letter_of_the_pages_formulas(folder: Path) -> None:
+    shown = formulas((folder / "index.md").read_text(encoding="utf-8"))
+    used = set(re.findall(r"(?<![A-Za-z\\])([A-Za-z])(?![A-Za-z])", shown))
+    used |= {letter.lower() for letter in used}  # a row of Q is a q
+    drawn = {f: labels(f) for f in folder.glob("made/*.svg") if TOKENS not in f.as_posix()}
+    assert {f.name: found - used for f, found in drawn.items() if found - used} == {}
+
+
+def test_a_letter_of_a_figure_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "a.svg").write_text("<svg><text>h₁</text><text>q_proj</text></svg>", "utf-8")
+    assert labels(tmp_path / "a.svg") == {"h"}
 
 
 def test_no_label_multiplies_sizes_by_the_names_of_vectors() -> None:

@@ -9,21 +9,29 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attn_docs import DotProductAttention, GaussianAttention
+from attn_docs import GaussianAttention
 from docs._kit.draw import ACCENT, INK, SHADE, canvas, finish, stage_line, write
 from docs._kit.text import texts
 
 KEY = "foundations-scoring-functions"
 QUERY = (2.0, 2.0)
 KEYS = {"the": (6.0, 1.0), "cat": (1.0, 1.0), "sleeps": (3.0, 2.0)}
-LOW, HIGH, STEP, CELL, BANDS = -4.0, 8.0, 0.5, 6, 6
+LOW, HIGH, STEP, CELL = -4.0, 8.0, 0.5, 6
 
 SCORES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "dot": DotProductAttention().score,
+    "dot": lambda query, key: query @ key.mT,
     "cosine": lambda query, key: F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).mT,
     "gaussian": GaussianAttention(width=1.0).score,
     "l1": lambda query, key: -torch.cdist(query, key, p=1),
 }
+# where a score's shade changes; the same number of bands for each
+EDGES = {
+    "dot": (-8, 0, 8, 16, 24),
+    "cosine": (-0.5, 0, 0.5, 0.8, 0.95),
+    "gaussian": (-30, -20, -12, -6, -2),
+    "l1": (-11, -9, -7, -5, -2),
+}
+BANDS = 6
 
 
 def score_map(name: str) -> Tensor:
@@ -34,10 +42,17 @@ def score_map(name: str) -> Tensor:
     return SCORES[name](query, places.unsqueeze(0)).view(len(line), len(line))
 
 
-def bands(scores: Tensor) -> Tensor:
-    """Return the band of each score, 0 to 5, by rank: each holds about a sixth of the places."""
-    edges = torch.quantile(scores.flatten(), torch.linspace(0, 1, BANDS + 1).double())[1:-1]
-    return torch.bucketize(scores - 1e-9, edges)
+def bands(name: str) -> Tensor:
+    """Return the band of each place of a map, 0 to 5: how many edges its score has passed."""
+    edges = torch.tensor(EDGES[name], dtype=torch.float64)
+    return torch.bucketize(score_map(name) + 1e-9, edges)
+
+
+def marks(name: str) -> list[tuple[int, float]]:
+    """Return where an edge crosses the second column: below which row, and its score."""
+    column = bands(name)[:, 1].tolist()
+    steps = enumerate(itertools.pairwise(column), start=1)
+    return [(row, EDGES[name][min(pair)]) for row, pair in steps if pair[0] != pair[1]]
 
 
 def winner(name: str) -> str:
@@ -63,7 +78,7 @@ def score_maps(language: str) -> str:
 
 
 def _panel(group: drawsvg.Group, name: str, title: str, left: float, top: float) -> None:
-    places = bands(score_map(name)).tolist()
+    places = bands(name).tolist()
     size = len(places) * CELL
     write(group, title, left + size / 2, top - 10, 13, font_weight="bold")
     for band in range(1, BANDS):
@@ -78,6 +93,9 @@ def _panel(group: drawsvg.Group, name: str, title: str, left: float, top: float)
                     shape.M(left + x * CELL, top + (y + 0.5) * CELL).h(width * CELL)
                 x += width
         group.append(shape)
+    for row, edge in marks(name):
+        label = f"{edge:g}".replace("-", "−")
+        write(group, label, left + 3, top + row * CELL, 11, text_anchor="start")
     frame = {"fill": "none", "stroke": INK, "stroke_opacity": 0.35}
     group.append(drawsvg.Rectangle(left, top, size, size, **frame))
 
