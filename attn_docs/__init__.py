@@ -112,14 +112,4 @@ __all__ = [
     "split_heads",
 ]
 
-__getattr__ = renamed(
-    __name__,
-    {
-        "to_additive": "mask_to_additive",
-        "to_boolean": "mask_to_boolean",
-        "to_grouped_query": "multi_head_to_grouped_query",
-        "to_half_split": "rotary_to_half_split",
-        "to_interleaved": "rotary_to_interleaved",
-        "to_multi_head": "grouped_query_to_multi_head",
-    },
-)
+__getattr__ = renamed(__name__)

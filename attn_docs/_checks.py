@@ -19,6 +19,12 @@ def check_flag(name: str, value: bool) -> None:
         raise TypeError(f"{name} must be True or False; got {value!r}")
 
 
+def check_optional_flag(name: str, value: bool | None) -> None:
+    """Refuse anything but True, False or None."""
+    if value is not None:
+        check_flag(name, value)
+
+
 def check_int(name: str, value: int) -> None:
     """Refuse anything but an int; NumPy's and the compiler's symbolic ints are ints too."""
     if isinstance(value, bool) or not isinstance(value, (Integral, torch.SymInt)):

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from docs._tools.blocks import ROOT
 
@@ -40,6 +41,19 @@ class Copies(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         if func.name() == "aten::clone":
             self.shapes.append(tuple(result.shape))
+        return result
+
+
+class Made(TorchDispatchMode):
+    """Collect the number of elements of every tensor that an operation returns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: set[int] = set()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        self.sizes |= {x.numel() for x in tree_leaves(result) if isinstance(x, Tensor)}
         return result
 
 

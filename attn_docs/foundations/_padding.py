@@ -14,12 +14,13 @@ def padded_mask(
     scores_shape: tuple[int, ...],
     like: Tensor,
 ) -> Tensor | None:
-    """Check both masks against the scores (batch, n, m); return one that holds both."""
+    """Check both masks against the scores (batch, …, n, m); return one that holds both."""
     check_mask("attn_mask", attn_mask, scores_shape, like)
-    check_key_padding_mask(key_padding_mask, scores_shape[0], scores_shape[-1], like)
+    batch, *others, m = scores_shape
+    check_key_padding_mask(key_padding_mask, batch, m, like)
     if key_padding_mask is None:
         return attn_mask
-    return and_mask(attn_mask, key_padding_mask[:, None])  # b 1 m
+    return and_mask(attn_mask, key_padding_mask.view(batch, *(1 for _ in others), m))
 
 
 def and_mask(mask: Tensor | None, allowed: Tensor | None) -> Tensor | None:

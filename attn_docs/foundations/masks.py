@@ -216,10 +216,4 @@ def invert_mask(mask: Tensor) -> Tensor:
     return ~mask
 
 
-__getattr__ = renamed(
-    __name__,
-    {
-        "to_additive": "mask_to_additive",
-        "to_boolean": "mask_to_boolean",
-    },
-)
+__getattr__ = renamed(__name__)

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from attn_docs._checks import check_key_padding_mask, check_mask
-from attn_docs.foundations._padding import and_mask
+from attn_docs._checks import check_mask
+from attn_docs.foundations._padding import and_mask, padded_mask
 from attn_docs.foundations.masks import causal_mask
 from attn_docs.memory.kv_cache import KVCache
 
@@ -20,12 +20,7 @@ def head_mask(
     if isinstance(attn_mask, Tensor) and attn_mask.ndim == 3:
         check_mask("attn_mask", attn_mask, (batch, n, m), query)
         attn_mask = attn_mask.unsqueeze(1)  # b 1 n m
-    else:
-        check_mask("attn_mask", attn_mask, scores_shape, query)
-    check_key_padding_mask(key_padding_mask, batch, m, query)
-    if key_padding_mask is None:
-        return attn_mask
-    return and_mask(attn_mask, key_padding_mask[:, None, None, :])  # b 1 n m
+    return padded_mask(attn_mask, key_padding_mask, scores_shape, query)
 
 
 def cache_mask(

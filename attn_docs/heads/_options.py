@@ -6,7 +6,7 @@ from typing import TypedDict
 import torch
 from torch import Tensor, nn
 
-from attn_docs._checks import check_flag, is_autocast
+from attn_docs._checks import check_flag, check_optional_flag, is_autocast
 from attn_docs.position.rotary import RotaryEmbedding
 
 
@@ -29,13 +29,14 @@ def has_biases(bias: bool, qkv_bias: bool | None, out_bias: bool | None) -> tupl
     """Check the three; return whether the projections in add a bias, and the one out."""
     check_flag("bias", bias)
     for name, value in (("qkv_bias", qkv_bias), ("out_bias", out_bias)):
-        if value is not None:
-            check_flag(name, value)
+        check_optional_flag(name, value)
     return bias if qkv_bias is None else qkv_bias, bias if out_bias is None else out_bias
 
 
-def cache_dtype(weight: Tensor) -> torch.dtype:
-    """Return the dtype of what a linear layer with this weight makes."""
+def cache_dtype(dtype: torch.dtype | None, weight: Tensor) -> torch.dtype:
+    """Return a dtype, or if it is None, that of what a linear layer with this weight makes."""
+    if dtype is not None:
+        return dtype
     return torch.get_autocast_dtype(weight.device.type) if is_autocast(weight) else weight.dtype
 
 

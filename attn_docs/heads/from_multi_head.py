@@ -114,13 +114,7 @@ def grouped_query_to_multi_head(module: MultiHeadAttention) -> MultiHeadAttentio
     return _fill(new, module, lambda heads: heads.repeat_interleave(times, dim=0))  # h d …
 
 
-__getattr__ = renamed(
-    __name__,
-    {
-        "to_grouped_query": "multi_head_to_grouped_query",
-        "to_multi_head": "grouped_query_to_multi_head",
-    },
-)
+__getattr__ = renamed(__name__)
 
 
 def _check_module(module: MultiHeadAttention) -> None:

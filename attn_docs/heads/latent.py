@@ -16,6 +16,7 @@ from attn_docs._checks import (
     check_flag,
     check_float_dtype,
     check_instance,
+    check_optional_flag,
     check_positions,
     check_room,
     check_rows_of_batch,
@@ -358,7 +359,7 @@ class MultiHeadLatentAttention(nn.Module):
             ValueError: If a size is below 1.
         """
         weight = self.kv_a_proj.weight
-        dtype = cache_dtype(weight) if dtype is None else dtype
+        dtype = cache_dtype(dtype, weight)
         sizes = (batch, self.kv_rank, self.rope_dim, capacity)
         return LatentCache(*sizes, dtype=dtype, device=weight.device)
 
@@ -417,11 +418,9 @@ class MultiHeadLatentAttention(nn.Module):
         """Check the call; return how many positions came before."""
         weight = self.kv_a_proj.weight
         check_sequence("x", x, "embed_dim", self.kv_a_proj.in_features, weight)
-        if is_causal is not None:
-            check_flag("is_causal", is_causal)
+        check_optional_flag("is_causal", is_causal)
         check_flag("need_weights", need_weights)
-        if absorb is not None:
-            check_flag("absorb", absorb)
+        check_optional_flag("absorb", absorb)
         if positions is not None:
             check_positions(positions, x.size(0), x.size(1))
         check_instance("cache", cache, LatentCache)

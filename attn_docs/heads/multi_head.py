@@ -16,6 +16,7 @@ from attn_docs._checks import (
     check_flag,
     check_heads,
     check_instance,
+    check_optional_flag,
     check_positions,
     check_scale,
     check_sequence,
@@ -286,7 +287,7 @@ class MultiHeadAttention(nn.Module):
 
         Raises:
             TypeError: If `context` is no tensor of that dtype.
-            ValueError: If its shape does not fit, or positions are rotary.
+            ValueError: If its shape does not fit, or there are rotary positions or a window.
         """
         kv_dim, weight = self.k_proj.in_features, self.k_proj.weight
         self._refuse_context(None, None)
@@ -307,7 +308,7 @@ class MultiHeadAttention(nn.Module):
             ValueError: If a size is below 1.
         """
         weight = self.k_proj.weight
-        dtype = cache_dtype(weight) if dtype is None else dtype
+        dtype = cache_dtype(dtype, weight)
         sizes = (batch, self.num_kv_heads, self.head_dim, capacity)
         return KVCache(*sizes, dtype=dtype, device=weight.device, window=self.window)
 
@@ -338,8 +339,7 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[int, int]:
         """Check all but the masks; return how many queries there are, and how many keys."""
         check_sequence("x", x, "embed_dim", self.q_proj.in_features, self.q_proj.weight)
-        if is_causal is not None:
-            check_flag("is_causal", is_causal)
+        check_optional_flag("is_causal", is_causal)
         check_flag("need_weights", need_weights)
         if context is not None:
             self._refuse_context(cache, is_causal)

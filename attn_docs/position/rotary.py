@@ -289,13 +289,7 @@ def rotary_to_interleaved(
     return torch.cat((turned, rest), dim=1).reshape(weight.shape)
 
 
-__getattr__ = renamed(
-    __name__,
-    {
-        "to_half_split": "rotary_to_half_split",
-        "to_interleaved": "rotary_to_interleaved",
-    },
-)
+__getattr__ = renamed(__name__)
 
 
 def _heads(weight: Tensor, num_heads: int, rotary_dim: int | None) -> tuple[Tensor, int]:

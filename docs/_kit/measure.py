@@ -1,4 +1,4 @@
-"""Time and peak memory of a call, and the kernel that ran."""
+"""Time and peak memory of a call, its operations, and the kernel that ran."""
 
 import itertools
 import multiprocessing
@@ -6,12 +6,14 @@ import re
 import resource
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
 import torch
 from torch.profiler import ProfilerActivity, profile
+from torch.utils._python_dispatch import TorchDispatchMode
 
 THREADS = 2
 
@@ -89,6 +91,31 @@ def allocated_mebibytes(call: Callable[[], object]) -> float:
     sizes = [event.nbytes() for event in sorted(events, key=lambda event: event.start_ns())]
     del kept
     return max(itertools.accumulate(sizes), default=0) / 2**20
+
+
+class _Operations(TorchDispatchMode):
+    """Counts the operations that PyTorch is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: Counter[str] = Counter()
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., object],
+        types: object,
+        args: tuple[object, ...] = (),
+        kwargs: dict[str, object] | None = None,
+    ) -> object:
+        self.counts[str(func)] += 1
+        return func(*args, **(kwargs or {}))
+
+
+def operations_of(call: Callable[[], object]) -> Counter[str]:
+    """Return how often a call carries out each of PyTorch's operations."""
+    with _Operations() as counted:
+        call()
+    return counted.counts
 
 
 def peak_mebibytes(function: Callable[[], object]) -> float:

@@ -14,8 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from attn_docs import (
     GroupedQueryAttention,
@@ -29,7 +27,7 @@ from attn_docs import (
 )
 from docs._kit.measure import paired_ratio
 from docs._tools.page import page_module
-from tests.kit import Copies, error, load_exhibit, normal
+from tests.kit import Copies, Made, error, load_exhibit, normal
 
 benchmark = page_module("heads/grouped-query", "benchmark")
 tables = page_module("heads/grouped-query", "tables")
@@ -414,21 +412,6 @@ def test_the_fallback_kernel_repeats_keys_and_values_and_folded_heads_do_not(kv_
         assert not copies.shapes
     assert error(shared, wanted) <= 1e-12
     assert error(folded.view(2, 8, 1, 5), wanted) <= 1e-12
-
-
-class Made(TorchDispatchMode):
-    """Collect the number of elements of every tensor that an operation returns."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sizes: set[int] = set()
-
-    def __torch_dispatch__(
-        self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None
-    ) -> object:
-        result = func(*args, **(kwargs or {}))
-        self.sizes |= {x.numel() for x in tree_leaves(result) if isinstance(x, Tensor)}
-        return result
 
 
 MASKS = {

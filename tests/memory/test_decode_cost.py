@@ -1,7 +1,6 @@
 """FLOP and bytes of a step against counting one by one, PyTorch's counter and real caches."""
 
 import re
-from collections.abc import Callable
 from types import ModuleType
 
 import pytest
@@ -9,7 +8,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_docs import (
@@ -27,7 +25,7 @@ from attn_docs import (
 )
 from docs._kit.measured import load
 from docs._tools.page import page_module
-from tests.kit import load_exhibit
+from tests.kit import Made, load_exhibit
 
 bench = page_module("memory/decode-cost", "benchmark")
 STORED = load(bench.__file__)
@@ -307,22 +305,6 @@ MENDED = {
 
 def load(name: str, *, mended: bool) -> ModuleType:
     return load_exhibit(f"memory/{name}", MENDED[name], mended=mended)
-
-
-class Made(TorchDispatchMode):
-    """Collect the number of elements of every tensor that an operation makes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sizes: set[int] = set()
-
-    def __torch_dispatch__(
-        self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None
-    ) -> object:
-        result = func(*args, **(kwargs or {}))
-        if isinstance(result, Tensor):
-            self.sizes.add(result.numel())
-        return result
 
 
 def test_decode_repeats_keys_has_the_numbers_and_moves_more() -> None:

@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from attn_docs import KVCache, MultiHeadAttention, RotaryEmbedding
-from docs._kit.measure import kernel_of, one_thread, paired_ratio
+from docs._kit.measure import kernel_of, one_thread, operations_of, paired_ratio
 from docs._kit.measured import Measurement, measurement
 
 EMBED_DIM, HEADS = 1024, 16
@@ -54,28 +53,9 @@ def step(way: str, cached: int) -> Callable[[], Tensor]:
     return call
 
 
-class _Operations(TorchDispatchMode):
-    """Count the operations that PyTorch is asked for."""
-
-    found = 0
-
-    def __torch_dispatch__(
-        self,
-        func: Callable[..., object],
-        types: object,
-        args: tuple[object, ...] = (),
-        kwargs: dict[str, object] | None = None,
-    ) -> object:
-        self.found += 1
-        return func(*args, **(kwargs or {}))
-
-
 def operations(way: str) -> int:
     """Return how many operations a layer's step takes."""
-    call = step(way, CACHED[0])
-    with _Operations() as counted:
-        call()
-    return counted.found
+    return operations_of(step(way, CACHED[0])).total()
 
 
 def measure() -> dict[str, Measurement]:
