@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_docs._checks import check_callable, check_flag
+from attn_docs.testing.subject import CONTEXT_NAMES
 
 MASK_NAMES = ("attn_mask", "mask", "attention_mask")
 CHOICES = {
@@ -19,7 +20,6 @@ CHOICES = {
     "arguments": ("x", "query, key, value"),
 }
 CAUSAL_NAMES = ("is_causal", "causal")
-CONTEXT_NAMES = ("context", "memory", "encoder_hidden_states", "key_value_states")
 TRIPLES = (("query", "key", "value"), ("q", "k", "v"), ("queries", "keys", "values"))
 
 

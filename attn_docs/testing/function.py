@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attn_docs._checks import check_callable
-from attn_docs.testing.checks import functions, shared
+from attn_docs.testing.checks import functions, paths, shared
 from attn_docs.testing.checks.masks import AXIS, PLACE, POLARITY, mask_check, mask_used
 from attn_docs.testing.function_insight import FunctionInsight, look_at
 from attn_docs.testing.function_subject import OPTIONS, subject_of
@@ -98,6 +98,7 @@ def not_asked(name: str) -> str:
 
 
 CHECKS: dict[str, Callable[[FunctionInsight], Judgement]] = {
+    "runs": paths.runs,
     "oracle": functions.oracle,
     "scale": functions.scale,
     "weights": functions.weights,

@@ -1,13 +1,14 @@
 """Run an attention function: any function with the signature of PyTorch's."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
 
+from attn_docs.testing.patterns import LENGTH, LENGTHS
 from attn_docs.testing.subject import Mode, SubjectError, WrongShapeError, foreign, tensor_of
 
 OPTIONS = ("attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa")
@@ -31,13 +32,28 @@ class FunctionSubject:
     modes: ClassVar[Sequence[Mode]] = ("evaluation",)
     seeds = (0,)
     tolerance = 1e-9
-    arguments = ("query", "key", "value")
+    length: ClassVar[int] = LENGTH
+    lengths: ClassVar[Sequence[int]] = LENGTHS
+    parts: ClassVar[Mapping[str, slice]] = {
+        "query": slice(0, HEAD_DIM),
+        "key": slice(HEAD_DIM, 2 * HEAD_DIM),
+        "value": slice(2 * HEAD_DIM, None),
+    }
     masks_keys_alone = masks_each_sample = positions = always_causal = False
+    takes_context = True
 
     @property
-    def parameters(self) -> list[Tensor]:
-        """What it learns."""
-        return []
+    def parameters(self) -> dict[str, Tensor]:
+        """What it learns, by name."""
+        return {}
+
+    def runs_on(self, *lengths: int) -> bool:  # noqa: ARG002
+        """Tell whether it can be asked for so many words."""
+        return True
+
+    def shown(self, length: int) -> Tensor:
+        """Return (length, length): which words each may see where the future is hidden."""
+        return torch.ones(length, length, dtype=torch.bool, device=self.device).tril()
 
     @property
     def queries(self) -> int:
@@ -68,6 +84,10 @@ class FunctionSubject:
         """Return random words, the same for the same arguments."""
         return torch.cat(self.inputs(n=length, m=length, batch=batch, seed=seed), -1)
 
+    def contexts(self, batch: int, length: int, *, seed: int = 0) -> Tensor:
+        """Return random words to attend to, the same for the same arguments."""
+        return self.words(batch, length, seed=seed + 1)
+
     def attend(self, *inputs: Tensor, **options: Any) -> Tensor:
         """Call the function on copies: what it writes into its arguments is judged apart."""
         query, _, value = inputs
@@ -97,7 +117,7 @@ class FunctionSubject:
     def written(self, x: Tensor, mask: Tensor | None) -> list[str]:
         """Return the names of the arguments that a call writes into."""
         parts, options = [_copy(part) for part in _parts(x)], self._options(mask, None)
-        given = dict(zip(self.arguments, parts, strict=True)) | options
+        given = dict(zip(self.parts, parts, strict=True)) | options
         before = {name: tensor.clone() for name, tensor in given.items()}
         with foreign():
             self.function(*parts, **options)

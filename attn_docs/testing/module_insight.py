@@ -12,7 +12,6 @@ from attn_docs.testing.insight import NO_MASK, MaskBehaviour, seen_with_both
 from attn_docs.testing.layers import Recording, matches
 from attn_docs.testing.module_masks import look_at_mask
 from attn_docs.testing.module_subject import MODES, ModuleSubject
-from attn_docs.testing.patterns import LENGTH
 from attn_docs.testing.structure import Search, Structure, reproduce
 from attn_docs.testing.subject import Mode
 from attn_docs.testing.wrongs import VALUES_TURNED, Inside, wrongs
@@ -39,7 +38,9 @@ class Readable:
 def _readable(subject: ModuleSubject, search: Search, found: Structure | None) -> Readable | None:
     if found is None or found.tiny < 2 or found.how.turns_values:
         return None
-    how, length = found.how, min(found.tiny, LENGTH)
+    how, length = found.how, min(found.tiny, subject.length)
+    if not subject.runs_on(length):
+        return None
     if how.split != "heads" or how.merge != "heads":
         return None
     recording = subject.record(subject.words(1, length), causal=subject.always_causal)
@@ -136,12 +137,12 @@ class ModuleInsight:
 
 
 def look_inside(
-    subject: ModuleSubject, *, num_heads: int | None, scale: float | None
+    subject: ModuleSubject,
 ) -> ModuleInsight:
     """Search for the way of computing that reproduces the module's output, and try masks."""
-    x = subject.words(1, LENGTH)
+    x, claims = subject.words(1, subject.length), subject.claims
     evaluation = subject.record(x, causal=subject.always_causal)
-    search = Search(num_heads, scale, rotary=_order_matters(subject))
+    search = Search(claims.num_heads, claims.scale, rotary=_order_matters(subject))
     found = search.find(evaluation)
     structures: dict[Mode, Structure | None] = dict.fromkeys(MODES, found)
     differs = ""
@@ -160,7 +161,7 @@ def look_inside(
 
 def _order_matters(subject: ModuleSubject) -> bool:
     """Tell whether the last output depends on the order of the words before it."""
-    x = subject.words(1, LENGTH)
+    x = subject.words(1, subject.length)
     moved = torch.cat([x[:, :-1].flip(1), x[:, -1:]], 1)
     last, again, other = (
         subject.call(words, causal=subject.always_causal)[0, -1:] for words in (x, x, moved)

@@ -9,7 +9,7 @@ from attn_docs.testing.formula import MASKS, Masking
 from attn_docs.testing.insight import ONE_OF_KEYS, MaskBehaviour
 from attn_docs.testing.layers import matches
 from attn_docs.testing.module_subject import ModuleSubject
-from attn_docs.testing.patterns import LENGTH, off_diagonal, pattern_evidence, sample_mask
+from attn_docs.testing.patterns import off_diagonal, pattern_evidence, sample_mask
 from attn_docs.testing.structure import Search, Structure, reproduce
 from attn_docs.testing.subject import SubjectError, influence, seeded, strongest
 from attn_docs.testing.wrongs import wrongs
@@ -28,8 +28,8 @@ def look_at_mask(
 def _behaviour(
     subject: ModuleSubject, search: Search, structure: Structure | None
 ) -> MaskBehaviour:
-    x = subject.words(1, LENGTH)
-    mask = sample_mask(LENGTH, subject.device, columns=subject.masks_keys_alone)
+    x = subject.words(1, subject.length)
+    mask = sample_mask(subject.length, subject.device, columns=subject.masks_keys_alone)
     strength = strongest(subject, x, mask, causal=subject.always_causal)
     masked, plain = (_called(subject, x, given) for given in (mask, None))
     if matches(masked, plain):
@@ -37,8 +37,10 @@ def _behaviour(
     seen = strength > 1e-9 * strength.max().clamp(min=1e-30)
     rows = ~masked[0].isnan().any(-1)
     # where the future should be hidden and is not, the mask may be read rightly all the same
-    past, all_words = subject.causal_mask(LENGTH), torch.ones_like(mask)
-    for shown in (past, all_words) if subject.always_causal else (all_words,):
+    past, all_words = subject.shown(subject.length), torch.ones_like(mask)
+    unmasked = strongest(subject, x, causal=subject.always_causal)  # a window hides words as well
+    own = unmasked > 1e-9 * unmasked.max()
+    for shown in (past, own, all_words) if subject.always_causal else (own, all_words):
         if kind := _pattern(seen, mask, shown, rows):
             return MaskBehaviour(kind, pattern_evidence(seen, mask & shown))
     if named := soft_mask(subject, search, structure, x, mask):
@@ -114,7 +116,7 @@ def soft_mask(
     structure = search.again(found, subject.record(x, causal=False))
     if structure is None:
         return None
-    shown = subject.causal_mask(x.size(1)) if mask is None else mask
+    shown = subject.shown(x.size(1)) if mask is None else mask
     for name in MASKS:
         how = replace(structure.how, mask=name)
         made = reproduce(structure.sources, how, shown, x.size(-1), search.scale)

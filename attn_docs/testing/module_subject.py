@@ -3,11 +3,11 @@
 import copy
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 import torch.nn.functional as F
@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from attn_docs.testing.adapter import Adapter, FunctionAdapter, arranged, bound
+from attn_docs.testing.claims import Claims
 from attn_docs.testing.layers import Recorder, Recording, matches
-from attn_docs.testing.patterns import LENGTH, sample_mask
+from attn_docs.testing.patterns import LENGTHS, sample_mask
 from attn_docs.testing.subject import (
     SEEDS,
     Mode,
@@ -78,15 +79,49 @@ class ModuleSubject:
     adapter: Adapter
     embed_dim: int
     context_dim: int
-    causal: bool = False
-    positions: bool = False
+    claims: Claims
     mode: Mode = "evaluation"
     quiet: bool = False  # without dropout
     chance: Chance = Chance()
     always_causal: bool = False
 
     modes = MODES
-    arguments = ("x",)
+    parts: ClassVar[Mapping[str, slice]] = {"x": slice(None)}
+
+    @property
+    def causal(self) -> bool:
+        """Whether it was said to hide the future."""
+        return self.claims.causal
+
+    @property
+    def positions(self) -> bool:
+        """Whether it was said to add positions of its own."""
+        return bool(self.claims.positions)
+
+    @property
+    def length(self) -> int:
+        """How many words most checks use."""
+        return self.claims.length
+
+    @property
+    def lengths(self) -> Sequence[int]:
+        """How many words it was said to take."""
+        return self.claims.lengths
+
+    @property
+    def told_lengths(self) -> bool:
+        """Whether somebody said how many words it takes: then it may refuse others."""
+        return tuple(self.lengths) != LENGTHS
+
+    def runs_on(self, *lengths: int) -> bool:
+        """Tell whether it can be asked for so many words."""
+        return not self.told_lengths or all(n in self.lengths or self._runs(n) for n in lengths)
+
+    def _runs(self, length: int) -> bool:
+        with suppress(SubjectError):
+            self.call(self.words(1, length))
+            return True
+        return False
 
     @property
     def tolerance(self) -> float:
@@ -99,9 +134,14 @@ class ModuleSubject:
         return (0,) if self.mode == "evaluation" or self.quiet else SEEDS
 
     @property
-    def parameters(self) -> list[Tensor]:
-        """What it learns."""
-        return [p for p in self.module.parameters() if p.requires_grad]
+    def parameters(self) -> dict[str, Tensor]:
+        """What it learns, by name."""
+        return {name: p for name, p in self.module.named_parameters() if p.requires_grad}
+
+    @property
+    def takes_context(self) -> bool:
+        """Whether it can attend to words that are given apart."""
+        return self.adapter.takes_context
 
     @property
     def masks_keys_alone(self) -> bool:
@@ -133,9 +173,14 @@ class ModuleSubject:
             return x
         return x @ self.random(1, self.embed_dim, self.context_dim, seed=5)[0].to(x) / 8
 
-    def causal_mask(self, length: int) -> Tensor:
-        """Return the lower triangle."""
-        return torch.ones(length, length, dtype=torch.bool, device=self.device).tril()
+    def shown(self, length: int) -> Tensor:
+        """Return (length, length): which words each may see where the future is hidden."""
+        shown = torch.ones(length, length, dtype=torch.bool, device=self.device).tril()
+        if self.claims.window is not None:
+            shown = shown.triu(1 - self.claims.window)
+        if self.claims.prefix is not None:
+            shown[: self.claims.prefix, : self.claims.prefix] = True
+        return shown
 
     def to(self, dtype: torch.dtype) -> Self:
         """Return another copy, in another precision."""
@@ -165,7 +210,7 @@ class ModuleSubject:
             output = self.call(x, mask, causal=causal)
         if recorder.failed is not None:
             raise recorder.failed
-        hidden = self.causal_mask(x.size(1)) if self.always_causal else None
+        hidden = self.shown(x.size(1)) if self.always_causal else None
         context = self.own_context(x)[0]
         return Recording(tuple(recorder.layers), x[0], context, output.detach()[0], hidden)
 
@@ -253,8 +298,7 @@ def subject_of(
     *,
     embed_dim: int,
     context_dim: int,
-    causal: bool,
-    positions: bool,
+    claims: Claims,
 ) -> ModuleSubject:
     """Return the module as a subject, in the first precision in which it can be called."""
     device = next((p.device for p in module.parameters()), torch.device("cpu"))
@@ -262,12 +306,12 @@ def subject_of(
     def copied(dtype: torch.dtype) -> ModuleSubject:
         made = random_copy(module, dtype)
         sizes = embed_dim, context_dim
-        return ModuleSubject(module, made, dtype, device, adapter, *sizes, causal, positions)
+        return ModuleSubject(module, made, dtype, device, adapter, *sizes, claims)
 
     subject = _callable(copied)
     chance = _chance_of(subject)
     subject = replace(subject, chance=chance, quiet=bool(chance.evaluation))
-    told = causal and not subject.adapter.takes_causal
+    told = claims.causal and not subject.adapter.takes_causal
     return replace(subject, always_causal=told or _hides_future(subject))
 
 
@@ -277,12 +321,12 @@ def _callable(copied: Callable[[torch.dtype], ModuleSubject]) -> ModuleSubject:
         subject = copied(dtype)
         try:
             fitted = replace(subject, adapter=_fitting(subject))
-            fitted.call(fitted.words(1, LENGTH))
+            fitted.call(fitted.words(1, fitted.length))
             if dtype == torch.float32 or _finite_with_mask(fitted):
                 return fitted
         except SubjectError as error:
             failed = error
-    shape = (1, LENGTH, subject.embed_dim)
+    shape = (1, subject.length, subject.embed_dim)
     raise ValueError(
         f"module must run on an input of shape {shape}, perhaps through an adapter; "
         f"it raised {failed}"
@@ -294,8 +338,10 @@ def _fitting(subject: ModuleSubject) -> Adapter:
     adapter = subject.adapter
     if not adapter.takes_mask or isinstance(adapter, FunctionAdapter):
         return adapter
-    x = subject.words(2, 7)  # a length that is seldom the number of heads
-    mask = torch.ones(7, 7, dtype=torch.bool, device=subject.device)
+    # 7 is a length that is seldom the number of heads
+    length = subject.length if subject.told_lengths else 7
+    x = subject.words(2, length)
+    mask = torch.ones(length, length, dtype=torch.bool, device=subject.device)
     dtypes: tuple[torch.dtype | None, ...] = (torch.bool, torch.long, subject.dtype)
     if adapter.mask_true == "added" or adapter.mask_dtype is not None:
         dtypes = (adapter.mask_dtype,)
@@ -314,13 +360,13 @@ def _finite_with_mask(subject: ModuleSubject) -> bool:
     """Tell whether float64 is not too wide for how the module makes numbers of a mask."""
     if not subject.adapter.takes_mask:
         return True
-    mask = sample_mask(LENGTH, subject.device, columns=True)
-    return bool(subject.call(subject.words(1, LENGTH), mask).isfinite().all())
+    mask = sample_mask(subject.length, subject.device, columns=True)
+    return bool(subject.call(subject.words(1, subject.length), mask).isfinite().all())
 
 
 def _chance_of(subject: ModuleSubject) -> Chance:
     """Find out what is random."""
-    x = subject.words(1, LENGTH)
+    x = subject.words(1, subject.length)
 
     def called(subject: ModuleSubject, seed: int) -> Tensor:
         seeded(seed, subject.device)
@@ -335,13 +381,16 @@ def _chance_of(subject: ModuleSubject) -> Chance:
         quiet = replace(subject, quiet=True)
         noisy = not matches(quiet.call(x), quiet.call(x))
     quiet = replace(subject, mode="training", quiet=True)
-    return Chance(evaluation, noisy, matches(called(quiet, 0), called(quiet, 1)))
+    quiet_training = False
+    with suppress(SubjectError):  # it cannot be trained: "runs" says so
+        quiet_training = matches(called(quiet, 0), called(quiet, 1))
+    return Chance(evaluation, noisy, quiet_training)
 
 
 def _hides_future(subject: ModuleSubject) -> bool:
     """Tell whether the future is hidden without being asked for."""
     try:
-        seen = influence(subject, subject.words(1, LENGTH), causal=False).nan_to_num(0.0)
+        seen = influence(subject, subject.words(1, subject.length), causal=False).nan_to_num(0.0)
     except SubjectError:  # no gradient, as where the input is overwritten
         return False
     return not seen.triu(1).any() and bool(seen.tril(-1).any())

@@ -11,6 +11,7 @@ Outcome = Literal["passed", "failed", "not judged"]
 
 # Each property with the one line that says what it asks. The chapter on it has its name as anchor.
 PROPERTIES = {
+    "runs": "each way to call runs, on one word and on many, in both modes",
     "oracle": "the output is the formula's, to rounding",
     "scale": "scores are divided by the root of the head's size",
     "weights": "the weights are a distribution over the keys",

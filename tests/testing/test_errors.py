@@ -12,7 +12,7 @@ from attn_docs.testing import (
     layers,
     module,
 )
-from tests.testing.plain import DIM, Plain, found, plain
+from tests.testing.plain import DIM, Plain, found, plain, verdicts
 
 NOTE = "This is an error of attn_docs.testing, in its check 'padding'"
 
@@ -149,10 +149,13 @@ def only_in_evaluation(self, x, attn_mask):
     return x, attn_mask
 
 
-def test_a_module_that_cannot_be_trained_is_refused_with_what_it_raised():
-    message = "in evaluation and in training; it raised RuntimeError: not trained here"
-    with pytest.raises(ValueError, match=message):
-        check_module(Plain(only_in_evaluation), embed_dim=DIM)
+def test_a_module_that_cannot_be_trained_fails_with_what_it_raised():
+    report = check_module(Plain(only_in_evaluation), embed_dim=DIM)
+    finding = found(report, "runs")
+    assert finding.verdict == "fail"
+    said = "batch 1, length 1, with no mask, in training: RuntimeError: not trained here"
+    assert finding.evidence.startswith(said)
+    assert verdicts(report)["oracle"] == "pass"
 
 
 RETURNED = {

@@ -37,7 +37,7 @@ class NanoStyle(nn.Module):
         self.c_attn, self.c_proj = nn.Linear(DIM, 3 * DIM), nn.Linear(DIM, DIM)
         self.attn_dropout, self.resid_dropout = nn.Dropout(0.1), nn.Dropout(0.1)
         self.fused = fused
-        self.register_buffer("bias", torch.tril(torch.ones(16, 16)).view(1, 1, 16, 16))
+        self.register_buffer("bias", torch.tril(torch.ones(80, 80)).view(1, 1, 80, 80))
 
     def forward(self, x):
         length = x.size(1)

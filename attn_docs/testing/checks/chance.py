@@ -7,7 +7,6 @@ from attn_docs.testing.judgement import Judgement, failed, judge, passed, skippe
 from attn_docs.testing.layers import matches
 from attn_docs.testing.module_insight import UNREADABLE, ModuleInsight, Readable
 from attn_docs.testing.module_subject import ModuleSubject
-from attn_docs.testing.patterns import LENGTH
 from attn_docs.testing.subject import seeded
 
 NOT_RESCALED = "the kept weights are not divided by 1 − p"
@@ -18,7 +17,7 @@ ELSEWHERE = "dropout is not on the weights after the softmax"
 def dropout(insight: ModuleInsight) -> Judgement:
     """In training, weights are dropped and the rest grow to keep the mean."""
     subject = insight.subject.in_mode("training", quiet=False)
-    x, outputs = subject.words(1, LENGTH), []
+    x, outputs = subject.words(1, subject.length), []
     for seed in (0, 1):
         seeded(seed, subject.device)
         outputs.append(subject.call(x).detach())

@@ -7,7 +7,6 @@ from torch import Tensor, nn
 from attn_docs.testing.checks import shared
 from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped, unknown
 from attn_docs.testing.module_insight import UNEXPLAINED, UNREADABLE, ModuleInsight, Readable
-from attn_docs.testing.patterns import LENGTH
 from attn_docs.testing.structure import Structure
 from attn_docs.testing.subject import gradients
 from attn_docs.testing.wrongs import Inside
@@ -104,8 +103,8 @@ def projections(insight: ModuleInsight) -> Judgement:
     }
     if not matrices:
         return skipped("the module has no matrix to learn")
-    output = subject.call(subject.words(2, LENGTH))
-    direction = subject.random(2, LENGTH, output.size(-1), seed=7)
+    output = subject.call(subject.words(2, subject.length))
+    direction = subject.random(2, subject.length, output.size(-1), seed=7)
     found = gradients((output * direction).sum(), list(matrices.values()))
     named = list(zip(matrices, found, strict=True))
     unused = [name for name, gradient in named if not gradient.abs().sum()]
