@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attn_docs._checks import check_callable
-from attn_docs.testing.checks import functions, paths, shared
+from attn_docs.testing.checks import functions, paths, shared, slopes
 from attn_docs.testing.checks.masks import AXIS, PLACE, POLARITY, mask_check, mask_used
 from attn_docs.testing.function_insight import FunctionInsight, look_at
 from attn_docs.testing.function_subject import OPTIONS, subject_of
@@ -102,6 +102,7 @@ CHECKS: dict[str, Callable[[FunctionInsight], Judgement]] = {
     "oracle": functions.oracle,
     "scale": functions.scale,
     "weights": functions.weights,
+    "gradients": slopes.slopes,
     "attends": shared.attends,
     "equal words": because(
         shared.equal_words, lambda insight: insight.root_cause or "the weights do not sum to one"

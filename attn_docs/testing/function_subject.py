@@ -29,6 +29,7 @@ class FunctionSubject:
     dtype: torch.dtype = torch.float64
     square: bool = False  # it runs only on as many queries as keys
 
+    mode: ClassVar[Mode] = "evaluation"
     modes: ClassVar[Sequence[Mode]] = ("evaluation",)
     seeds = (0,)
     tolerance = 1e-9

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from attn_docs._checks import check_size
 from attn_docs.testing.adapter import Adapter, adapter_for
-from attn_docs.testing.checks import inside, paths, shared
+from attn_docs.testing.checks import inside, paths, shared, slopes
 from attn_docs.testing.checks.cache import cache
 from attn_docs.testing.checks.causal import causality, permutation, prefix_cause
 from attn_docs.testing.checks.chance import dropout, dropout_off_in_eval
@@ -164,6 +164,7 @@ CHECKS: dict[str, Callable[[ModuleInsight], Judgement]] = {
     "oracle": inside.oracle,
     "scale": inside.inside("scale", inside.scale),
     "weights": inside.weights,
+    "gradients": slopes.slopes,
     "attends": shared.attends,
     "equal words": because(shared.equal_words, _not_one),
     "value projection": inside.inside("value projection", inside.value_projection),

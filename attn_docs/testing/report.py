@@ -15,6 +15,7 @@ PROPERTIES = {
     "oracle": "the output is the formula's, to rounding",
     "scale": "scores are divided by the root of the head's size",
     "weights": "the weights are a distribution over the keys",
+    "gradients": "gradients are what the output does when something is moved",
     "attends": "each output depends on each word that it may see",
     "equal words": "many equal words give what one of them gives",
     "value projection": "values come from a projection of their own",

@@ -82,6 +82,10 @@ class Subject(Protocol):
         """How far rounding may carry numbers of size one."""
 
     @property
+    def mode(self) -> Mode:
+        """The mode in which it computes."""
+
+    @property
     def modes(self) -> Sequence[Mode]:
         """The modes in which it may compute something else."""
 

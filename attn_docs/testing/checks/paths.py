@@ -21,14 +21,15 @@ class Call:
     causal: bool = False
     context: bool = False
 
-    def of(self, subject: Subject, x: Tensor) -> Tensor:
-        """Call the subject in this way."""
+    def of(self, subject: Subject, x: Tensor, context: Tensor | None = None) -> Tensor:
+        """Call the subject in this way, with a context of as many words if none is given."""
         mask = None
         if self.masked:
             mask = sample_mask(x.size(-2), subject.device, columns=subject.masks_keys_alone)
-        context = subject.contexts(len(x), x.size(-2)) if self.context else None
+        if self.context and context is None:
+            context = subject.contexts(len(x), x.size(-2))
         seeded(0, subject.device)
-        return subject.call(x, mask, context, causal=self.causal).detach()
+        return subject.call(x, mask, context, causal=self.causal)
 
 
 def calls(insight: Insight) -> list[Call]:
