@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attn_docs._checks import check_callable
-from attn_docs.testing.checks import functions, paths, shared, slopes
+from attn_docs.testing.checks import functions, long, paths, shared, slopes
 from attn_docs.testing.checks.masks import AXIS, PLACE, POLARITY, mask_check, mask_used
 from attn_docs.testing.function_insight import FunctionInsight, look_at
 from attn_docs.testing.function_subject import OPTIONS, subject_of
@@ -119,6 +119,8 @@ CHECKS: dict[str, Callable[[FunctionInsight], Judgement]] = {
     ),
     "empty rows": shared.empty_rows,
     "packing": because(shared.packing, functions.documents_mixed),
+    "long sequences": long.long_sequences,
+    "flags agree": paths.flags_agree,
     "batch": because(
         shared.batch,
         "samples or heads are mixed: the softmax or a view runs over the wrong axis",

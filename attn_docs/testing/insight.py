@@ -70,6 +70,12 @@ class Insight(Protocol):
     def masked_and_causal(self) -> Mapping[Mode, Tensor]:
         """Which keys are seen with a mask and is_causal at once, by mode; without refusals."""
 
+    def wrong_with(self, mode: Mode, mask: Tensor | None, context: Tensor | None) -> str:
+        """Say what is wrong inside with a mask or context, or with neither and is_causal=True."""
+
+    def formula_fits(self, length: int) -> bool:
+        """Tell whether what reproduces a few words reproduces so many; true if nothing does."""
+
 
 def refused(subject: Subject, *lengths: int) -> str:
     """Return why nothing can be asked with so many words; empty if it can."""

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from attn_docs._checks import check_size
 from attn_docs.testing.adapter import Adapter, adapter_for
-from attn_docs.testing.checks import inside, paths, shared, slopes
+from attn_docs.testing.checks import inside, long, paths, shared, slopes
 from attn_docs.testing.checks.cache import cache
 from attn_docs.testing.checks.causal import causality, permutation, prefix_cause
 from attn_docs.testing.checks.chance import dropout, dropout_off_in_eval
@@ -180,6 +180,8 @@ CHECKS: dict[str, Callable[[ModuleInsight], Judgement]] = {
     "padding": because(shared.padding, _seen_despite_mask),
     "empty rows": shared.empty_rows,
     "packing": because(shared.packing, _documents_mixed),
+    "long sequences": long.long_sequences,
+    "flags agree": paths.flags_agree,
     "batch": because(
         shared.batch,
         "samples are mixed: batch and length axes are swapped, or a view crosses them",

@@ -1,7 +1,7 @@
 """Look at a module: what it computes inside, in both modes, and what it does with a mask."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -134,6 +134,25 @@ class ModuleInsight:
     def masked_and_causal(self) -> Mapping[Mode, Tensor]:
         """Which keys are seen with a mask and is_causal at once, by mode; without refusals."""
         return seen_with_both(self)
+
+    def wrong_with(self, mode: Mode, mask: Tensor | None, context: Tensor | None) -> str:
+        """Say what is wrong inside with a mask or context, or with neither and is_causal=True."""
+        subject = self.subject.in_mode(mode)
+        if self.structures[mode] is None or mask is not None:
+            return ""
+        x, causal = subject.words(1, subject.length), context is None
+        recording = subject.record(x, context=None if causal else x, causal=causal)
+        hidden = subject.shown(subject.length) if causal else None
+        found = self.search.find(replace(recording, mask=hidden))
+        return "" if found is None else "; ".join(wrongs(found).values())
+
+    def formula_fits(self, length: int) -> bool:
+        """Tell whether what reproduces a few words reproduces so many; true if nothing does."""
+        if self.structure is None:
+            return True
+        subject = self.subject
+        recording = subject.record(subject.words(1, length), causal=subject.always_causal)
+        return self.search.again(self.structure, recording) is not None
 
 
 def look_inside(

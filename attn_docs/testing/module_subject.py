@@ -204,15 +204,22 @@ class ModuleSubject:
         """Call the module on copies: what it writes into its arguments is judged apart."""
         return self._call(x.clone(), None if mask is None else mask.clone(), context, causal=causal)
 
-    def record(self, x: Tensor, mask: Tensor | None = None, *, causal: bool) -> Recording:
+    def record(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        *,
+        context: Tensor | None = None,
+        causal: bool,
+    ) -> Recording:
         """Call the module on one sample, and record what its layers do."""
         with Recorder(self.module) as recorder:
-            output = self.call(x, mask, causal=causal)
+            output = self.call(x, mask, context, causal=causal)
         if recorder.failed is not None:
             raise recorder.failed
         hidden = self.shown(x.size(1)) if self.always_causal else None
-        context = self.own_context(x)[0]
-        return Recording(tuple(recorder.layers), x[0], context, output.detach()[0], hidden)
+        context = self.own_context(x) if context is None else context
+        return Recording(tuple(recorder.layers), x[0], context[0], output.detach()[0], hidden)
 
     def written(self, x: Tensor, mask: Tensor | None) -> list[str]:
         """Return the names of the arguments that a call writes into."""

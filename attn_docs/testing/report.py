@@ -31,6 +31,8 @@ PROPERTIES = {
     "padding": "what stands in padded slots changes nothing, left or right",
     "empty rows": "a query that may attend to nothing stays finite, and its gradient",
     "packing": "documents in one row do not see each other",
+    "long sequences": "many words are treated as a few are, beyond the blocks of a kernel",
+    "flags agree": "what can be said in two ways gives the same numbers",
     "batch": "samples of a batch do not see each other",
     "permutation": "without positions, a shuffled input gives the shuffled output",
     "cross-attention": "keys and values come from the context, whatever its length",

@@ -154,3 +154,158 @@ def test_wrong_lengths_are_refused(lengths, error, message):
     with pytest.raises(error) as raised:
         check_module(Plain(), embed_dim=DIM, lengths=lengths)
     assert str(raised.value) == message
+
+
+# --- flags agree -----------------------------------------------------------------------------
+
+
+class Ways(Plain):
+    """Attention with a path for each flag, and one thing wrong on one of them."""
+
+    def __init__(self, bug=""):
+        super().__init__()
+        self.bug = bug
+        self.norm = torch.nn.LayerNorm(DIM)
+
+    def forward(self, x, attn_mask=None, is_causal=False, context=None):
+        keys = x if context is None else context
+        if self.bug == "norm of the context" and context is not None:
+            keys = self.norm(context)
+        q, k, v = (
+            f(t).unflatten(-1, (HEADS, -1)).transpose(1, 2)
+            for f, t in ((self.q, x), (self.k, keys), (self.v, keys))
+        )
+        if self.bug == "values by k" and context is not None:
+            v = k
+        scores = q @ k.mT
+        plain_way = {
+            "scale, causal": not is_causal,
+            "scale, context": context is None,
+            "scale, mask": attn_mask is None,
+            "scale, both": attn_mask is None or not is_causal,
+            "scale, training": not (is_causal and self.training),
+        }.get(self.bug, True)
+        scores = scores / q.size(-1) ** 0.5 if plain_way else scores
+        shown = torch.ones(scores.shape[-2:], dtype=torch.bool)
+        shown = shown.tril() if is_causal else shown
+        shown = shown if attn_mask is None else shown & attn_mask
+        weights = scores.masked_fill(~shown, -torch.inf).softmax(-1).nan_to_num(0.0)
+        return self.o((weights @ v).transpose(1, 2).flatten(2))
+
+
+def test_ways_that_agree_pass():
+    finding = found(check_module(Ways(), embed_dim=DIM), "flags agree")
+    assert finding.verdict == "pass"
+    assert "is_causal=True and the triangle as a mask" in finding.evidence
+
+
+AGREE = {
+    "scale, causal": ("evaluation", "is_causal=True and the triangle as a mask: scaled by 1 = 1"),
+    "scale, context": ("evaluation", "context=x and no context: scaled by 1 = 1"),
+    "scale, mask": ("evaluation", "one of the two ways computes something else"),
+    "scale, both": ("evaluation", "one of the two ways computes something else"),
+    "scale, training": ("training", "is_causal=True and the triangle as a mask: scaled by 1 = 1"),
+    "values by k": ("evaluation", "context=x and no context: the value is computed with the key"),
+    "norm of the context": ("evaluation", "a norm of its own for the context would do that"),
+}
+
+
+@pytest.mark.parametrize("bug", AGREE)
+def test_ways_that_differ_are_caught(bug):
+    mode, cause = AGREE[bug]
+    finding = found(check_module(Ways(bug), embed_dim=DIM), "flags agree")
+    assert finding.verdict == "fail"
+    assert finding.evidence.startswith(f"in {mode}, ")
+    assert cause in finding.cause
+
+
+def test_a_function_whose_flag_has_another_scale_is_caught():
+    def other(query, key, value, attn_mask=None, is_causal=False):
+        return plain(query * (2 if is_causal else 1), key, value, attn_mask, is_causal)
+
+    finding = found(check_attention(other), "flags agree")
+    assert finding.verdict == "fail"
+    assert "is_causal=True and the triangle as a mask differ" in finding.evidence
+
+
+# --- long sequences --------------------------------------------------------------------------
+
+
+class Blocks(Plain):
+    """Attention in which something goes wrong beyond the first words."""
+
+    def __init__(self, bug=""):
+        super().__init__()
+        self.bug = bug
+
+    def forward(self, x, attn_mask=None, is_causal=False):
+        n = x.size(1)
+        q, k, v = (
+            f(x).unflatten(-1, (HEADS, -1)).transpose(1, 2) for f in (self.q, self.k, self.v)
+        )
+        scores = q @ k.mT / q.size(-1) ** 0.5
+        if self.bug == "scale by length" and n > 64:
+            scores = scores * 1.01
+        i, j = torch.arange(n)[:, None], torch.arange(n)
+        shown = j <= i if is_causal else torch.ones(n, n, dtype=torch.bool)
+        if self.bug == "leak from nine" and is_causal:
+            shown = shown | ((i >= 8) & (j <= i + 1))
+        if self.bug == "blocks of 8" and is_causal:
+            shown = shown & (i // 8 == j // 8)
+        if self.bug == "blocks of 64" and is_causal:
+            shown = i // 64 >= j // 64 if n > 6 else shown
+        if self.bug == "cut at 64":
+            shown = shown & (j < 64)
+        if attn_mask is not None:
+            shown = shown & (attn_mask | (j >= 64) if self.bug == "mask of 64" else attn_mask)
+        scores = scores.masked_fill(~shown, torch.finfo(x.dtype).min)
+        if self.bug == "no rescaling":
+            weights = [(part - part.amax(-1, keepdim=True)).exp() for part in scores.split(16, -1)]
+            weights = torch.cat(weights, -1)
+            weights = weights / weights.sum(-1, keepdim=True)
+        else:
+            weights = scores.softmax(-1)
+        return self.o((weights @ v).transpose(1, 2).flatten(2))
+
+
+LONG = {
+    "leak from nine": "of 70 words, output 8 depends on word 9, which is hidden",
+    "blocks of 8": "of 70 words, output 8 does not depend on word 0",
+    "blocks of 64": "of 70 words, output 0 depends on word 1, which is hidden",
+    "cut at 64": "of 70 words, output 0 does not depend on word 64",
+    "mask of 64": "masked differ by",
+    "no rescaling": "35 words that stand there twice differ by",
+    "scale by length": "35 words that stand there twice differ by",
+}
+
+
+def test_long_sequences_that_are_right_pass():
+    finding = found(check_module(Blocks(), embed_dim=DIM), "long sequences")
+    assert finding.verdict == "pass"
+    assert finding.evidence.startswith(
+        "at 70 words as at 6: words seen, repeated words, equal words, order"
+    )
+
+
+@pytest.mark.parametrize("bug", LONG)
+def test_what_goes_wrong_in_long_sequences_alone_is_caught(bug):
+    finding = found(check_module(Blocks(bug), embed_dim=DIM), "long sequences")
+    assert finding.verdict == "fail"
+    assert LONG[bug] in finding.evidence
+    assert finding.cause
+
+
+def test_a_function_that_forgets_to_rescale_blocks_is_caught():
+    def blocks(query, key, value):
+        scores = query @ key.mT / query.size(-1) ** 0.5
+        parts = [(part - part.amax(-1, keepdim=True)).exp() for part in scores.split(16, -1)]
+        weights = torch.cat(parts, -1)
+        return weights / weights.sum(-1, keepdim=True) @ value
+
+    finding = found(check_attention(blocks), "long sequences")
+    assert "35 words that stand there twice" in finding.evidence
+
+
+def test_short_lengths_alone_are_not_called_long():
+    report = check_module(Plain(), embed_dim=DIM, lengths=(1, 2, 6))
+    assert verdicts(report)["long sequences"] == "not applicable"
