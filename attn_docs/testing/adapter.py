@@ -56,6 +56,7 @@ class Adapter:
         output: Takes the output out of what the module returns; the first of a tuple by default.
         step: `step(module, x, cache)` returns (output, cache): the next few positions, given what
             came before. `cache` is None at the start.
+        knobs: Arguments for every call as `keywords`, each of which has to change the output.
 
     Raises:
         TypeError: If a field has the wrong type.
@@ -90,6 +91,7 @@ class Adapter:
     output: Callable[[Any], Tensor] = first
     step: Callable[[nn.Module, Tensor, Any], tuple[Tensor, Any]] | None = None
     mask_dtype: torch.dtype | None = None
+    knobs: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what no call could be made of."""
@@ -101,8 +103,9 @@ class Adapter:
                 allowed = ", ".join(repr(choice) for choice in choices)
                 raise ValueError(f"{name} must be one of {allowed}; got {value!r}")
         check_flag("batch_first", self.batch_first)
-        if not isinstance(self.keywords, Mapping):
-            raise TypeError(f"keywords must be a mapping; got {self.keywords!r}")
+        for name in ("keywords", "knobs"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise TypeError(f"{name} must be a mapping; got {getattr(self, name)!r}")
         check_callable("output", self.output)
         if self.step is not None:
             check_callable("step", self.step)
@@ -218,7 +221,7 @@ def bound(
         options = {"attn_mask": mask, "is_causal": is_causal or None, "context": context}
         given = {name: value for name, value in options.items() if value is not None}
         return functools.partial(adapter.function, module, x, **given)
-    keywords = dict(adapter.keywords)
+    keywords = {**adapter.keywords, **adapter.knobs}
     if mask is not None:
         keywords[str(adapter.attn_mask)] = adapter.translate(mask, x)
     if is_causal:

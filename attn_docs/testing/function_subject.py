@@ -33,6 +33,7 @@ class FunctionSubject:
     modes: ClassVar[Sequence[Mode]] = ("evaluation",)
     seeds = (0,)
     tolerance = 1e-9
+    weights: ClassVar[str] = "softmax"
     length: ClassVar[int] = LENGTH
     lengths: ClassVar[Sequence[int]] = LENGTHS
     parts: ClassVar[Mapping[str, slice]] = {

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from attn_docs._checks import check_size
 from attn_docs.testing.adapter import Adapter, adapter_for
-from attn_docs.testing.checks import inside, long, paths, shared, slopes
+from attn_docs.testing.checks import inside, long, paths, said, shared, slopes
 from attn_docs.testing.checks.cache import cache
 from attn_docs.testing.checks.causal import causality, permutation, prefix_cause
 from attn_docs.testing.checks.chance import dropout, dropout_off_in_eval
@@ -152,8 +152,8 @@ def _not_one(insight: ModuleInsight) -> str:
         insight.root_cause
         or insight.place_matters
         or (
-            "the weights of a query do not sum to one, or positions mix: sinks, a sigmoid or keys "
-            "that are no words would do that by design"
+            "the weights of a query do not sum to one, or positions mix: sinks or a sigmoid would "
+            'do that by design, and are said with weights="sinks" or "sigmoid"'
         )
     )
 
@@ -182,6 +182,8 @@ CHECKS: dict[str, Callable[[ModuleInsight], Judgement]] = {
     "packing": because(shared.packing, _documents_mixed),
     "long sequences": long.long_sequences,
     "flags agree": paths.flags_agree,
+    "claims": said.claims,
+    "options used": said.options_used,
     "batch": because(
         shared.batch,
         "samples are mixed: batch and length axes are swapped, or a view crosses them",

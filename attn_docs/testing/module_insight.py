@@ -163,6 +163,9 @@ def look_inside(
     evaluation = subject.record(x, causal=subject.always_causal)
     search = Search(claims.num_heads, claims.scale, rotary=_order_matters(subject))
     found = search.find(evaluation)
+    if found is None:  # a number of heads that was said may be wrong
+        search = search.other_heads(evaluation)
+        found = search.find(evaluation) if search.num_heads != claims.num_heads else None
     structures: dict[Mode, Structure | None] = dict.fromkeys(MODES, found)
     differs = ""
     if subject.chance.quiet_training:

@@ -99,6 +99,11 @@ class ModuleSubject:
         return bool(self.claims.positions)
 
     @property
+    def weights(self) -> str:
+        """What its weights were said to come from: a softmax, one with sinks, or a sigmoid."""
+        return self.claims.weights
+
+    @property
     def length(self) -> int:
         """How many words most checks use."""
         return self.claims.length

@@ -94,6 +94,10 @@ class Subject(Protocol):
         """As many seeds as uncover what dropout hides."""
 
     @property
+    def weights(self) -> str:
+        """What its weights were said to come from: a softmax, one with sinks, or a sigmoid."""
+
+    @property
     def length(self) -> int:
         """How many words most checks use."""
 

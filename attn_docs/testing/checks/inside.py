@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from attn_docs.testing.checks import shared
+from attn_docs.testing.checks import said, shared
 from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped, unknown
 from attn_docs.testing.module_insight import UNEXPLAINED, UNREADABLE, ModuleInsight, Readable
 from attn_docs.testing.structure import Structure
@@ -71,6 +71,8 @@ def group_order(_: ModuleInsight, found: Structure) -> Judgement:
 
 def weights(insight: ModuleInsight) -> Judgement:
     """The weights sum to one over the keys: read back from the output, or seen by equal words."""
+    if insight.subject.weights != "softmax":
+        return said.other_weights(insight)
     if cause := insight.wrongs.get("weights"):
         return failed(cause, cause)
     if insight.structure is not None and insight.readable is not None:
