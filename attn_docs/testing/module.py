@@ -134,16 +134,20 @@ def check_module(
 
 
 def _seen_despite_mask(insight: ModuleInsight) -> str:
-    return insight.place_matters or (
-        "masked keys still get a weight: the fill value is too small, or the mask comes too late"
+    return (
+        insight.root_cause
+        or insight.place_matters
+        or "masked keys still get a weight: the fill value is too small, or the mask comes too late"
     )
 
 
 def _documents_mixed(insight: ModuleInsight) -> str:
     if "columns" in {behaviour.kind for behaviour in insight.masks.values()}:
         return MASKS["columns"]
-    return insight.place_matters or (
-        "documents in one row see each other, or their place in the row matters"
+    return (
+        insight.root_cause
+        or insight.place_matters
+        or ("documents in one row see each other, or their place in the row matters")
     )
 
 

@@ -95,8 +95,8 @@ class ModuleSubject:
 
     @property
     def positions(self) -> bool:
-        """Whether it was said to add positions of its own."""
-        return bool(self.claims.positions)
+        """Whether it was said that the place of a word matters."""
+        return bool(self.claims.positions) or self.claims.prefix is not None
 
     @property
     def weights(self) -> str:
@@ -300,6 +300,9 @@ def random_copy(module: nn.Module, dtype: torch.dtype) -> nn.Module:
                 width = 1.5 * parameter.size(-1) ** -0.5 if parameter.ndim > 1 else 0.1
                 values = torch.randn(parameter.shape, generator=generator) * width
                 parameter.copy_(values)
+            elif parameter.is_floating_point():  # gains, gates and sinks: at 0 or 1 they hide much
+                values = 0.3 * torch.randn(parameter.shape, generator=generator).clamp(-2, 2)
+                parameter.copy_(torch.where(parameter == 0, values, parameter * (1 + values)))
             parameter.requires_grad_(True)
     return module
 

@@ -41,7 +41,7 @@ PROPERTIES = {
     "dropout": "dropout is on the weights, and keeps their mean",
     "dropout off in eval": "evaluation drops nothing",
     "cache": "step by step or in chunks gives what the whole gives",
-    "half precision": "float16 stays finite and near float64",
+    "half precision": "float16, bfloat16 and autocast stay finite and near float64",
     "input unchanged": "the arguments are as they were",
     "deterministic": "the same call gives the same result",
 }

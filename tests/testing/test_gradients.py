@@ -45,7 +45,7 @@ class Layer(nn.Module):
             v = v.detach()
         scores = q @ k.mT / math.sqrt(q.size(-1))
         if attn_mask is not None:
-            scores = scores.masked_fill(~attn_mask, torch.finfo(x.dtype).min)
+            scores = scores.masked_fill(~attn_mask, torch.finfo(scores.dtype).min)
             if self.bug == "with a mask":
                 scores = scores.detach()
         if self.bug == "float32":

@@ -258,7 +258,7 @@ class Blocks(Plain):
             shown = shown & (j < 64)
         if attn_mask is not None:
             shown = shown & (attn_mask | (j >= 64) if self.bug == "mask of 64" else attn_mask)
-        scores = scores.masked_fill(~shown, torch.finfo(x.dtype).min)
+        scores = scores.masked_fill(~shown, torch.finfo(scores.dtype).min)
         if self.bug == "no rescaling":
             weights = [(part - part.amax(-1, keepdim=True)).exp() for part in scores.split(16, -1)]
             weights = torch.cat(weights, -1)

@@ -1,7 +1,8 @@
 """Checks that are the same for functions and for modules. They need nothing of what is inside."""
 
+import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import torch
@@ -234,35 +235,69 @@ def permutation(insight: Insight) -> Judgement:
     return failed(f"a shuffled input differs by {error:.2e}")
 
 
+HALVES = {torch.float16: 0.05, torch.bfloat16: 0.25}  # how far rounding may carry, of the largest
+
+
 def half_precision(insight: Insight) -> Judgement:
-    """In float16 the output is finite and close to float64's."""
+    """In float16, bfloat16 and under autocast the output is finite and close to float64's."""
     subject = insight.subject
-    half = subject.to(torch.float16)
-    x, worst = subject.words(1, subject.length), 0.0
     mask = _usable_mask(insight)
-    for given in (None,) if mask is None else (None, mask):
-        expected = subject.call(x, given).detach()
-        if not expected.isfinite().all():
-            return skipped("float64 is not finite either")
+    masks = (None,) if mask is None else (None, mask)
+    if not all(_plain(subject, given).isfinite().all() for given in masks):
+        return skipped("float64 is not finite either")
+    near, refused_by = [], []
+    for name, limit, run in _in_halves(subject):
+        worst = 0.0
         try:
-            output = half.call(x.half(), given).detach().double()
-        except SubjectError as error:
-            return _refused(error)
-        if not output.isfinite().all():
-            return failed(
-                f"{int((~output.isfinite()).sum())} outputs are not finite",
-                "a value above 65504, the largest of float16, or a NaN from −∞",
-            )
-        largest = expected.abs().max().clamp(min=1e-6)
-        worst = max(worst, ((output - expected).abs().max() / largest).item())
-    return judge(worst < 0.05, f"float16 errs by {worst:.1e} of the largest", "precision is lost")
+            for given in masks:
+                output = run(given).detach().double()
+                if not output.isfinite().all():
+                    return _not_finite(name, output)
+                worst = max(worst, _off(output, _plain(subject, given)))
+        except SubjectError as raised:
+            if "overflow" in raised.reason:
+                cause = f"the fill value of the mask is too large for {name}: use −inf"
+                return failed(f"{name} raised: {raised.reason}", cause)
+            refused_by.append(f"{name} raised: {raised.reason}")
+            continue
+        if not worst < limit:
+            return failed(f"{name} errs by {worst:.1e} of the largest", "precision is lost")
+        near.append(f"{name} errs by {worst:.1e} of the largest")
+    said = "; ".join(near + refused_by)
+    return passed(said) if near else skipped(said)
 
 
-def _refused(error: SubjectError) -> Judgement:
-    evidence = f"float16 raised: {error.reason}"
-    if "overflow" in error.reason:
-        return failed(evidence, "the fill value of the mask is too large for float16: use −inf")
-    return skipped(evidence)
+def _plain(subject: Subject, mask: Tensor | None) -> Tensor:
+    return subject.call(subject.words(1, subject.length), mask).detach()
+
+
+def _off(output: Tensor, expected: Tensor) -> float:
+    largest = expected.abs().max().clamp(min=1e-6)
+    return ((output - expected).abs().max() / largest).item()
+
+
+def _in_halves(
+    subject: Subject,
+) -> Iterator[tuple[str, float, Callable[[Tensor | None], Tensor]]]:
+    """Yield the name of each precision, how far it may carry, and a call in it."""
+    x = subject.words(1, subject.length)
+    single = subject.to(torch.float32)
+
+    def autocast(mask: Tensor | None) -> Tensor:
+        with torch.autocast(subject.device.type, torch.bfloat16):
+            return single.call(x.float(), mask)
+
+    for dtype, limit in HALVES.items():
+        half = subject.to(dtype)
+        yield str(dtype).removeprefix("torch."), limit, functools.partial(half.call, x.to(dtype))
+    yield "autocast", HALVES[torch.bfloat16], autocast
+
+
+def _not_finite(name: str, output: Tensor) -> Judgement:
+    return failed(
+        f"in {name}, {int((~output.isfinite()).sum())} outputs are not finite",
+        "a value above 65504, the largest of float16, or a NaN from −∞",
+    )
 
 
 def _usable_mask(insight: Insight) -> Tensor | None:
