@@ -13,6 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from attn_docs.testing import Adapter
+
 # all sizes differ, and so do their roots: √12, √24, √48, √4, √2
 EMBED_DIM, NUM_HEADS, NUM_KV_HEADS, HEAD_DIM = 24, 4, 2, 12
 FORMS = ("masked", "decoder", "encoder")
@@ -400,7 +402,7 @@ class MaskOverwritten:
 # alternative, and the others are what somebody else might say
 NAMED = {
     MissingScale: r"scaled by 1\b|not (divided|scaled)|no scale|missing.*scale|without.*scale",
-    ScaledByEmbedDim: r"√embed_dim|root of.*(embed|all heads)",
+    ScaledByEmbedDim: r"√(embed|input)_dim|root of.*(embed|all heads)",
     ScaledTwice: r"scaled by head_dim|(divided|scaled) (by head_dim|twice)|1/head_dim",
     SoftmaxOverQueries: r"over the quer|dim=-2|over.*quer.*not.*keys",
     SoftmaxOverHeads: r"over the heads|over.*heads.*not.*keys|dim=1\b",
@@ -502,6 +504,12 @@ def build(form, kind, bug=None, num_kv_heads=None):
     return layer(num_kv_heads=num_kv_heads or kv_heads(bug))
 
 
+def continued(module, x, words):
+    """A step of writing: the new words ask, and they and all before them are asked."""
+    words = x if words is None else torch.cat([words, x], dim=1)
+    return module(x, is_causal=True, context=words), words
+
+
 # a layer whose weights do not sum to one by design: what a reader would claim for it
 CLAIMS = {"sinks": {}}
 
@@ -512,5 +520,6 @@ def arguments(form, kind):
         "embed_dim": EMBED_DIM,
         "causal": form != "encoder",
         "positions": kind in {"partial_rotary", "alibi"},
+        **({"adapter": Adapter(step=continued)} if form == "masked" else {}),
         **CLAIMS.get(kind, {}),
     }

@@ -61,7 +61,7 @@ def judge(part, group, name, make, check, keywords, named=None):
             report = check(subject, **supported(check, keywords))
         causes = [str(finding.cause) for finding in report.failures]
         verdict = verdict_of(report)
-    except Exception as error:  # noqa: BLE001: what the checker raises is a result, too
+    except Exception as error:  # what the checker raises is a result, too
         causes, verdict = [f"{type(error).__name__}: {error}".splitlines()[0]], RAISED
     seconds = time.perf_counter() - start
     found = any(re.search(words, cause, re.I) for words in named or () for cause in causes)

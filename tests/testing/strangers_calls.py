@@ -182,7 +182,9 @@ class filled_with_minimum(Layer):
 
 
 @wrong(
-    "masks", "the triangle is applied to the context, too", r"context.*(future|every|causal|see)"
+    "masks",
+    "the triangle is applied to the context, too",
+    r"context.*(future|every|causal|see|masked)",
 )
 class triangle_on_context(Layer):
     def forward(self, x, attn_mask=None, is_causal=False, context=None):

@@ -103,7 +103,7 @@ class all_positions_zero(Rotary):
 @wrong(
     "positions",
     "the values are rotated as well",
-    r"value.*rotat|rotat.*value|" + PLACES,
+    r"value.*(rotat|turn)|rotat.*value|" + PLACES,
     source="https://github.com/labmlai/annotated_deep_learning_paper_implementations/pull/265",
     positions=True,
 )

@@ -323,7 +323,12 @@ class Dropping(Encoder):
         super().__init__(self.p)
 
 
-@wrong("dropout", "dropout is on the values", DROPS + r".*value|value.*drop", dropout=0.2)
+@wrong(
+    "dropout",
+    "dropout is on the values",
+    DROPS + r".*value|value.*drop|not on the weights",
+    dropout=0.2,
+)
 class dropout_on_values(Dropping):
     def core(self, q, k, v, allowed=None):
         return masked(self.scores(q, k)) @ self.drop(v)
@@ -495,7 +500,7 @@ class lstm_both_ways(Replaced):
         return nn.LSTM(40, 20, batch_first=True, bidirectional=True)
 
 
-@wrong("no attention", "the mean of all words", NONE)
+@wrong("no attention", "the mean of all words", NONE, r"never used: q_proj")
 class mean_pooling(Encoder):
     def core(self, q, k, v, allowed=None):
         return v.mean(-2, keepdim=True).expand_as(v)
@@ -511,13 +516,18 @@ class convolution(nn.Module):
         return self.conv(x.mT).mT
 
 
-@wrong("no attention", "weights of the keys alone: each query gets the same", NONE)
+@wrong(
+    "no attention",
+    "weights of the keys alone: each query gets the same",
+    NONE,
+    r"never used: q_proj",
+)
 class pooled_by_keys(Encoder):
     def scores(self, q, k):
         return k.sum(-1)[..., None, :].expand(*q.shape[:-1], k.size(-2)) / math.sqrt(HEAD_DIM)
 
 
-@wrong("no attention", "the mean of the past", NONE, causal=True)
+@wrong("no attention", "the mean of the past", NONE, r"never used: q_proj", causal=True)
 class running_mean(Decoder):
     def core(self, q, k, v, allowed=None):
         return v.cumsum(-2) / torch.arange(1, v.size(-2) + 1)[:, None]
