@@ -311,7 +311,7 @@ def queries_scaled_in_place(query, key, value):
     return softmax(query @ key.mT) @ value
 
 
-@wrong("arguments", "a little noise each time", r"random|same call|determin|noise")
+@wrong("arguments", "a little noise each time", r"random|same call|deterministic|noise")
 def noisy(query, key, value):
     return softmax(product(query, key) + 1e-3 * torch.randn(key.size(-2))) @ value
 

@@ -23,7 +23,7 @@ from tests.testing.strangers_kit import (
 
 # ---- positions
 
-PLACES = r"positions? (are|is|do|has|have|not|of|count)|rotar|rotat|relative"
+PLACES = r"positions? (are|is|do|has|have|not|of|count)|rotary|rotate|rotation|relative"
 
 
 class Rotary(Encoder):
@@ -103,7 +103,7 @@ class all_positions_zero(Rotary):
 @wrong(
     "positions",
     "the values are rotated as well",
-    r"value.*(rotat|turn)|rotat.*value|" + PLACES,
+    r"values?.*(rotate|turn)|rotation.*value|" + PLACES,
     source="https://github.com/labmlai/annotated_deep_learning_paper_implementations/pull/265",
     positions=True,
 )

@@ -81,7 +81,7 @@ weighted(
     "noise_in_eval",
     "noise on the scores, in evaluation, too",
     lambda s: (s + 0.1 * torch.randn_like(s)).softmax(-1),
-    r"random|same call|determinis|noise",
+    r"random|same call|deterministic|noise",
 )
 weighted(
     "blocks_without_rescaling",
@@ -283,7 +283,7 @@ class no_mask_within_chunk(Cached):
 
 
 @wrong(
-    "cache", "kept keys are rotated again with each word", r"twice|again|position|rotat", **CACHED
+    "cache", "kept keys are rotated again with each word", r"twice|again|position|rotate", **CACHED
 )
 class keys_rotated_again(Cached):
     def join_cache(self, cache, k, v):
