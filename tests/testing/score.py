@@ -2,7 +2,7 @@
 
 python -m tests.testing.score                    # everything, as Markdown
 python -m tests.testing.score masked strangers   # some of: masked decoder encoder
-                                                 # strangers functions right
+                                                 # strangers functions hard right
 """
 
 import inspect
@@ -19,7 +19,7 @@ import torch
 from attn_docs.testing import check_attention, check_module
 from tests.testing import hosts, strangers
 
-PARTS = (*hosts.FORMS, "strangers", "functions", "right")
+PARTS = (*hosts.FORMS, "strangers", "functions", "hard", "right")
 CAUGHT, PASSED, NOT_JUDGED, RAISED = "caught", "passed", "not judged", "raised"
 
 
@@ -101,6 +101,8 @@ def rows(parts: Iterable[str] = PARTS):
             yield from stranger_rows(part, strangers.WRONG, check_module)
         elif part == "functions":
             yield from stranger_rows(part, strangers.WRONG_FUNCTIONS, check_attention)
+        elif part == "hard":
+            yield from stranger_rows(part, strangers.HARD, check_module)
         else:
             yield from stranger_rows(part, strangers.RIGHT, check_module, wrong=False)
             yield from stranger_rows(part, strangers.RIGHT_FUNCTIONS, check_attention, wrong=False)

@@ -7,9 +7,10 @@ written without a look at how the checker works.
 
 from tests.testing import strangers_calls, strangers_heads, strangers_inside
 from tests.testing.strangers_functions import RIGHT_FUNCTIONS, WRONG_FUNCTIONS
+from tests.testing.strangers_hard import HARD
 from tests.testing.strangers_kit import WRONG
 from tests.testing.strangers_right import RIGHT
 
 FILES = (strangers_calls, strangers_heads, strangers_inside)  # each enters its layers into WRONG
 
-__all__ = ["FILES", "RIGHT", "RIGHT_FUNCTIONS", "WRONG", "WRONG_FUNCTIONS"]
+__all__ = ["FILES", "HARD", "RIGHT", "RIGHT_FUNCTIONS", "WRONG", "WRONG_FUNCTIONS"]

@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tests.testing.strangers import RIGHT, RIGHT_FUNCTIONS, WRONG, WRONG_FUNCTIONS
+from tests.testing.strangers import HARD, RIGHT, RIGHT_FUNCTIONS, WRONG, WRONG_FUNCTIONS
 from tests.testing.strangers_heads import Normed, Rotary
 from tests.testing.strangers_kit import Cached, Decoder, Encoder, Layer, rotate, rotate_neighbours
 
@@ -167,6 +167,39 @@ def test_wrong_layer_differs_from_the_right_one(one):
     assert differs is (one.name not in NO_DIFFERENCE)
 
 
+def unusual(layer):
+    """Yield what the layer gives in precisions, sizes and states that few tests have."""
+    for dtype in (torch.bfloat16, torch.float32):
+        yield attempt(layer.to(dtype), data(2, 5, 40).to(dtype), {}, dtype)
+    with torch.autocast("cpu", torch.bfloat16):
+        out = attempt(layer.float(), data(2, 5, 40).float(), {}, torch.float32)
+    yield out  # out of the context: who asks may never come back
+    layer.double()
+    with torch.no_grad():
+        out = attempt(layer, data(2, 5, 40), {}, torch.float64)
+    yield out
+    for shape in ((6, 5, 40), (1, 270, 40)):
+        yield attempt(layer, data(*shape), {}, torch.float64)
+    for scale in (10, 1000):
+        x = scale * data(2, 40, 40)
+        yield attempt(layer, x, {}, torch.float64)
+        yield from gradients(layer, x)
+    layer.train()
+    for _ in range(2):
+        torch.manual_seed(6)
+        yield first(layer(data(2, 5, 40))).detach()
+        torch.manual_seed(6)
+        yield from gradients(layer, data(2, 5, 40))
+
+
+@pytest.mark.parametrize("one", HARD, ids=lambda one: one.name)
+def test_hard_layer_differs_from_the_right_one(one):
+    wrong, right = filled(one.make().double()), filled(base_of(one.make)().double())
+    right.drop.p = one.check.get("dropout", 0.0)
+    pairs = (zip(of(wrong), of(right), strict=False) for of in (unusual, calls))
+    assert any(not same(a, b) for a, b in itertools.chain(*pairs))
+
+
 # ---- the right ones are right
 
 
@@ -321,7 +354,7 @@ def test_enough_of_each():
 
 
 @pytest.mark.parametrize(
-    "listed", [WRONG, WRONG_FUNCTIONS, RIGHT], ids=["wrong", "functions", "right"]
+    "listed", [WRONG, WRONG_FUNCTIONS, HARD, RIGHT], ids=["wrong", "functions", "hard", "right"]
 )
 def test_names_are_different_and_words_are_patterns(listed):
     assert len({one.name for one in listed}) == len(listed)
