@@ -72,12 +72,20 @@ def dropout_ignored(query, key, value, dropout_p=0.0):
     return softmax(product(query, key)) @ value
 
 
-@wrong("knobs", "scale multiplies √head_dim, and does not replace it", r"scale")
+@wrong(
+    "knobs",
+    "scale multiplies √head_dim, and does not replace it",
+    r"scale.*(besides|twice|on top|multiplies|not replace)",
+)
 def scale_on_top(query, key, value, scale=1.0):
     return softmax(product(query, key) * (1.0 if scale is None else scale)) @ value
 
 
-@wrong("knobs", "attn_mask is accepted and ignored with is_causal", r"both|together|ignored")
+@wrong(
+    "knobs",
+    "attn_mask is accepted and ignored with is_causal",
+    r"ignored when is_causal|both|together",
+)
 def mask_ignored_with_flag(query, key, value, attn_mask=None, is_causal=False):
     attn_mask = None if is_causal else attn_mask
     return softmax(product(query, key), sees(query, key, attn_mask, is_causal)) @ value
@@ -86,19 +94,27 @@ def mask_ignored_with_flag(query, key, value, attn_mask=None, is_causal=False):
 # ---- scale
 
 
-@wrong("scale", "the scale is forgotten where is_causal is True", r"is_causal|scale|flag")
+@wrong(
+    "scale",
+    "the scale is forgotten where is_causal is True",
+    r"scale.*is_causal|is_causal.*(scale|triangle|differ|same)|scaled by 1\b",
+)
 def scale_forgotten_with_flag(query, key, value, is_causal=False):
     scores = query @ key.mT if is_causal else product(query, key)
     return softmax(scores, sees(query, key, None, is_causal)) @ value
 
 
-@wrong("scale", "the scale is that of the value's size", r"value|√")
+@wrong(
+    "scale",
+    "the scale is that of the value's size",
+    r"√value|value.{0,12}size|size of (the )?value",
+)
 def scaled_by_value_size(query, key, value, attn_mask=None):
     scores = query @ key.mT / math.sqrt(value.size(-1))
     return softmax(scores, sees(query, key, attn_mask, False)) @ value
 
 
-@wrong("scale", "the scale is applied to the result", r"scale|√|result|sum")
+@wrong("scale", "the scale is applied to the result", r"scaled by 1\b|result|sum to|no scale")
 def result_scaled(query, key, value):
     return softmax(query @ key.mT) @ value / math.sqrt(query.size(-1))
 
@@ -218,14 +234,18 @@ def values_from_data(query, key, value):
 # ---- masks
 
 
-@wrong("masks", "only the first head and sample's mask counts", r"head|sample|batch|first")
+@wrong(
+    "masks",
+    "only the first head and sample's mask counts",
+    r"mask.*(head|sample|batch|broadcast)|(head|sample|batch).*mask",
+)
 def mask_of_first_sample(query, key, value, attn_mask=None):
     if attn_mask is not None and attn_mask.ndim == 4:
         attn_mask = attn_mask[:1, :1]
     return softmax(product(query, key), sees(query, key, attn_mask, False)) @ value
 
 
-@wrong("masks", "the first key can always be seen", r"first key|key 0|still")
+@wrong("masks", "the first key can always be seen", r"first key|key 0|key \[?0")
 def first_key_always(query, key, value, attn_mask=None, is_causal=False):
     allowed = sees(query, key, attn_mask, is_causal).clone()
     allowed[..., 0] = True
@@ -245,7 +265,7 @@ def empty_row_is_the_mean(query, key, value, attn_mask=None):
     return scores.softmax(-1) @ value
 
 
-@wrong("masks", "a mask with is_causal: either will do", r"both|together|or\b")
+@wrong("masks", "a mask with is_causal: either will do", r"both|together|either|union")
 def mask_or_triangle(query, key, value, attn_mask=None, is_causal=False):
     allowed = sees(query, key, None, is_causal)
     if attn_mask is not None:
@@ -290,7 +310,7 @@ def crash_for_batch(query, key, value):
 @wrong(
     "exceptions",
     "raises where there are more keys than queries",
-    r"rais|error|exception|length|keys",
+    r"rais|error|exception|length of the queries|more keys",
 )
 def crash_for_more_keys(query, key, value, attn_mask=None):
     scores = product(query, key) + torch.zeros(query.size(-2), query.size(-2))
@@ -316,7 +336,7 @@ def noisy(query, key, value):
     return softmax(product(query, key) + 1e-3 * torch.randn(key.size(-2))) @ value
 
 
-@wrong("dropout", "dropout on the values", r"value|weights")
+@wrong("dropout", "dropout on the values", r"drop.*value|value.*drop|not on the weights")
 def dropout_on_values(query, key, value, dropout_p=0.0):
     return softmax(product(query, key)) @ F.dropout(value, dropout_p)
 

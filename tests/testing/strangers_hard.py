@@ -70,7 +70,12 @@ class leak_from_fifth_sample(Decoder):
         return super().core(q, k, v, allowed)
 
 
-@hard("paths", "the last head sees the future", r"head", causal=True)
+@hard(
+    "paths",
+    "the last head sees the future",
+    r"head \d|last head|(one|some|a) heads?\b|in head",
+    causal=True,
+)
 class leak_in_last_head(Decoder):
     def core(self, q, k, v, allowed=None):
         allowed = allowed.expand(HEADS, -1, -1).clone()
@@ -78,7 +83,12 @@ class leak_in_last_head(Decoder):
         return super().core(q, k, v, allowed)
 
 
-@hard("paths", "beyond 200 words the future is seen", r"length|long|from", causal=True)
+@hard(
+    "paths",
+    "beyond 200 words the future is seen",
+    r"from (length|position)|length \d+|long",
+    causal=True,
+)
 class leak_beyond_200(Decoder):
     def core(self, q, k, v, allowed=None):
         return super().core(q, k, v, allowed if q.size(-2) <= 200 else None)
@@ -148,7 +158,7 @@ class slopes_from_one(Decoder):
         return super().scores(q, k) - (slopes[:, None, None] * distance).to(q.dtype)
 
 
-@hard("numbers", "positions begin anew after 64 words", r"position|64|long", positions=True)
+@hard("numbers", "positions begin anew after 64 words", r"begin|anew|wrap|\b64\b", positions=True)
 class positions_begin_anew(Rotary):
     def places(self, x):
         return torch.arange(x.size(-2)) % 64
@@ -157,7 +167,7 @@ class positions_begin_anew(Rotary):
 @hard(
     "numbers",
     "far positions are the same in bfloat16",
-    r"position|precision",
+    r"bfloat16|precision",
     positions=True,
 )
 class positions_in_bfloat16(Rotary):
@@ -165,7 +175,7 @@ class positions_in_bfloat16(Rotary):
         return torch.arange(x.size(-2)).to(torch.bfloat16).float()
 
 
-@hard("numbers", "beyond 32 keys only the 32 best count", r"long|keys|length|32")
+@hard("numbers", "beyond 32 keys only the 32 best count", r"from length|long|best|top|\b32\b")
 class best_keys_only(Encoder):
     def core(self, q, k, v, allowed=None):
         scores = self.scores(q, k)
@@ -210,7 +220,7 @@ class dropout_seeded(Encoder):
             return F.dropout(weights, 0.2, self.training) @ v
 
 
-@hard("chance", "every head drops the same weights", r"head|same|together", dropout=0.2)
+@hard("chance", "every head drops the same weights", r"drop.*(head|same|together)", dropout=0.2)
 class dropout_shared_by_heads(Encoder):
     def core(self, q, k, v, allowed=None):
         weights = masked(self.scores(q, k))

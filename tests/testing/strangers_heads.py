@@ -130,7 +130,11 @@ NORM = r"norm"
 
 
 @wrong(
-    "norms", "queries and keys are normalised along the words", NORM, r"future|causal", causal=True
+    "norms",
+    "queries and keys are normalised along the words",
+    NORM,
+    r"(along|over|across).*(words|positions|length)",
+    causal=True,
 )
 class normalised_over_words(Decoder):
     def qkv(self, x, context=None):
@@ -149,7 +153,7 @@ class normalised_over_batch(Encoder):
     "norms",
     "the keys get the queries' norm; their own gain is never used",
     NORM,
-    r"never used|gain",
+    r"never used.*norm|\bgain",
 )
 class norm_of_queries_for_keys(Normed):
     def qkv(self, x, context=None):
@@ -157,7 +161,7 @@ class norm_of_queries_for_keys(Normed):
         return self.q_norm(q), self.q_norm(k), v
 
 
-@wrong("norms", "normalised without the gain that is there", NORM, r"never used|gain|weight")
+@wrong("norms", "normalised without the gain that is there", NORM, r"never used.*norm|\bgain")
 class gain_unused(Normed):
     def qkv(self, x, context=None):
         q, k, v = Encoder.qkv(self, x)
@@ -178,7 +182,7 @@ class gain_after_rotary(Normed):
         return self.q_norm(rotate(q, places)), self.k_norm(rotate(k, places)), v
 
 
-@wrong("norms", "the values are normalised with the keys", NORM, r"value")
+@wrong("norms", "the values are normalised with the keys", NORM, r"values?.*normal")
 class values_normalised(Normed):
     def qkv(self, x, context=None):
         q, k, v = super().qkv(x)

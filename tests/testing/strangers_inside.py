@@ -92,20 +92,30 @@ weighted(
 
 
 @wrong(
-    "softmax", "the scale is applied to the result, not to the scores", r"scale|√|softmax|sum to"
+    "softmax",
+    "the scale is applied to the result, not to the scores",
+    r"scaled by 1\b|result|sum to|no scale",
 )
 class result_scaled(Encoder):
     def core(self, q, k, v, allowed=None):
         return (q @ k.mT).softmax(-1) @ v / math.sqrt(HEAD_DIM)
 
 
-@wrong("softmax", "scores are divided by the root of the number of words", r"length|words|√")
+@wrong(
+    "softmax",
+    "scores are divided by the root of the number of words",
+    r"√length|√n\b|number of (words|keys)|with the length",
+)
 class scaled_by_length(Encoder):
     def scores(self, q, k):
         return q @ k.mT / math.sqrt(k.size(-2))
 
 
-@wrong("softmax", "queries minus keys where a product should be", r"not|score|formula|product")
+@wrong(
+    "softmax",
+    "queries minus keys where a product should be",
+    r"product|subtract|additive|scores? (is|are)",
+)
 class keys_subtracted(Encoder):
     def scores(self, q, k):
         return (q[:, :, :, None] - k[:, :, None]).sum(-1) / math.sqrt(HEAD_DIM)
@@ -138,7 +148,7 @@ class value_from_query(Encoder):
         return q, k, q
 
 
-@wrong("values", "the word's own value is added", r"value|residual|sum to|own|itself")
+@wrong("values", "the word's own value is added", r"value.*added|own value|itself|sum to|residual")
 class own_value_added(Encoder):
     def core(self, q, k, v, allowed=None):
         return super().core(q, k, v) + v
@@ -176,7 +186,12 @@ class context_of_first_sample(Layer):
         return super().qkv(x, None if context is None else context[:1].expand(len(x), -1, -1))
 
 
-@wrong("context", "the context is cut to the length of x", CONTEXT, r"length")
+@wrong(
+    "context",
+    "the context is cut to the length of x",
+    CONTEXT,
+    r"cut|length of x|part of the context",
+)
 class context_cut(Layer):
     def qkv(self, x, context=None):
         return super().qkv(x, None if context is None else context[:, : x.size(1)])
@@ -213,7 +228,7 @@ class state_in_module(Cached):
 @wrong(
     "cache",
     "a new word's position is one too small",
-    r"position|offset|off by one|one (too|less)",
+    r"off by one|one (too|less|short|behind)|^(?!.*from 0).*(position|offset)",
     source="https://github.com/RobertCsordas/moeut/pull/6",
     **CACHED,
 )
@@ -225,7 +240,7 @@ class offset_one_short(Cached):
 @wrong(
     "cache",
     "every new word is at position 0",
-    r"position|offset|counted from 0",
+    r"from 0|position 0|offset",
     source="https://github.com/Blaizzy/mlx-vlm/issues/1983",
     **CACHED,
 )
@@ -234,7 +249,12 @@ class offset_forgotten(Cached):
         return 0
 
 
-@wrong("cache", "positions count calls, not words", r"position|offset|call", **CACHED)
+@wrong(
+    "cache",
+    "positions count calls, not words",
+    r"\bcalls\b|^(?!.*from 0).*(position|offset)",
+    **CACHED,
+)
 class offset_counts_calls(Cached):
     def forward(self, x, cache=None):
         self.calls = 0 if cache is None else self.calls + 1
@@ -283,7 +303,10 @@ class no_mask_within_chunk(Cached):
 
 
 @wrong(
-    "cache", "kept keys are rotated again with each word", r"twice|again|position|rotate", **CACHED
+    "cache",
+    "kept keys are rotated again with each word",
+    r"twice|again|kept keys are (rotated|turned)",
+    **CACHED,
 )
 class keys_rotated_again(Cached):
     def join_cache(self, cache, k, v):
@@ -366,7 +389,7 @@ class keeps_with_p(Dropping):
 @wrong(
     "dropout",
     "dropout is accepted and never used",
-    r"never|ignored|no dropout|unused|not used",
+    r"drop.*(never|ignored|unused|not used|no effect)|no dropout",
     dropout=0.2,
 )
 class dropout_unused(Encoder):
@@ -384,7 +407,7 @@ class dropout_the_wrong_way(Dropping):
 @wrong(
     "dropout",
     "whole keys are dropped for all queries",
-    r"all queries|same|together|column|keys",
+    r"drop.*(all queries|same|together|column|whole)",
     dropout=0.2,
 )
 class dropout_of_whole_keys(Dropping):
@@ -396,7 +419,9 @@ class dropout_of_whole_keys(Dropping):
 # ---- knobs
 
 
-@wrong("knobs", "scale is accepted and never used", r"scale|scaled", scale=0.5)
+@wrong(
+    "knobs", "scale is accepted and never used", r"scale.*(ignored|never|not)|scaled by", scale=0.5
+)
 class scale_unused(Encoder):
     def __init__(self, scale=0.5):
         super().__init__()
@@ -405,7 +430,7 @@ class scale_unused(Encoder):
 
 # ---- parameters
 
-UNUSED = r"never used|unused|no effect|does not reach|bias|gain"
+UNUSED = r"never used|unused|no effect|does not reach|\bbias|\bgain"
 
 
 @wrong("parameters", "a bias that no line adds", UNUSED)
