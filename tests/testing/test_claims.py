@@ -75,7 +75,7 @@ def test_a_claim_that_is_so_passes(habit):
     unread = {"projections"}  # places and sinks that this habit does not read
     assert {f.property for f in report.failures} <= unread, report
     assert verdicts(report)["claims"] == "pass", report
-    assert report.open == (["weights"] if habit == "added" else []), report
+    assert not report.open, report
 
 
 WRONG = [

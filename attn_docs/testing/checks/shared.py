@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from attn_docs.testing.insight import Insight, mask_unfit, refused
+from attn_docs.testing.insight import ONE_OF_KEYS, Insight, mask_unfit, refused
 from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped
 from attn_docs.testing.patterns import off_diagonal, sample_mask, shuffled, two_documents
 from attn_docs.testing.subject import Subject, SubjectError, gradients, influence, seeded
@@ -92,9 +92,18 @@ def prefix(insight: Insight) -> Judgement:
             return failed(
                 f"the first {length} of {total} positions differ by {error:.2e} when run alone"
             )
+    loud = x.clone()
+    kept = max(3, least)
+    loud[..., kept:, :] = 1e4 * x[..., kept:, :].sign()  # so large that a fill too small shows
+    error = (subject.call(loud, causal=True) - whole)[..., :kept, :].abs().max().item()
+    if not error <= 100 * subject.tolerance:
+        return failed(
+            f"words of ±1e4 after the first {kept} change those by {error:.2e}", TOO_SMALL
+        )
     return passed(f"every beginning of {total} positions is the same run alone")
 
 
+TOO_SMALL = "masked keys still get a weight: the fill value is too small"
 REAL, PAD = 4, 3
 Side = Literal["right", "left"]
 SIDES: tuple[Side, ...] = ("right", "left")
@@ -172,6 +181,8 @@ def packing(insight: Insight) -> Judgement:
     if why := mask_unfit(insight, "columns"):
         return skipped(why)
     subject = insight.subject
+    if any(behaviour.kind == "columns" for behaviour in insight.masks.values()):
+        return failed(ONE_OF_KEYS.evidence)
     if subject.masks_keys_alone:
         return skipped("the module takes no mask of queries and keys")
     if subject.positions:
