@@ -150,6 +150,7 @@ CHECKS: dict[str, Callable[[ModuleInsight], Judgement]] = {
     "projections": inside.projections,
     "head layout": inside.inside("head layout", inside.head_layout),
     "group order": inside.inside("group order", inside.group_order),
+    "rotation": inside.rotation,
     "mask used": mask_used,
     "mask polarity": mask_check(*POLARITY),
     "mask axis": mask_check(*AXIS),

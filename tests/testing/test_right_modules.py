@@ -405,9 +405,9 @@ def test_a_module_of_no_attention_passes_no_property_of_attention():
         ({"adapter": 3}, TypeError, "adapter must be callable; got 3"),
         ({"require": "oracle"}, TypeError, "require must hold names of properties; got 'oracle'"),
         (
-            {"require": ["orcale"]},
+            {"require": ["scales"]},
             ValueError,
-            "names of attn_docs.testing.PROPERTIES; got 'orcale'",
+            "names of attn_docs.testing.PROPERTIES; got 'scales'",
         ),
         ({"waive": ["scale"]}, TypeError, "waive must map names of properties to reasons"),
         ({"waive": {"scale": ""}}, ValueError, "waive must give a reason for 'scale'; got ''"),

@@ -30,6 +30,11 @@ def dropout(insight: ModuleInsight) -> Judgement:
     quiet, trained = read
     if insight.readable is None and _scores_dropped(insight, subject):
         return failed("in training the scores that go into the softmax are dropped", ON_SCORES)
+    if _whole_keys(quiet, trained):
+        return failed(
+            "a key is dropped for all queries or for none",
+            "whole keys are dropped, one draw for all queries: it belongs on each weight",
+        )
     slack = 10 * subject.tolerance
     allowed = quiet > (1e-6 if subject.dtype == torch.float64 else slack)
     return _judged((trained / quiet)[:, allowed].flatten(), trained.sum(-1), slack)
@@ -58,6 +63,14 @@ def _recorded(insight: ModuleInsight, subject: ModuleSubject) -> tuple[Tensor, T
     if len({weights.shape for weights in made}) > 1:
         return None
     return made[0], torch.stack(made[1:])
+
+
+def _whole_keys(quiet: Tensor, trained: Tensor) -> bool:
+    """Tell whether all queries that see a key lose it together, and some key is lost."""
+    seen = quiet.abs() > 1e-6
+    dropped = (trained.abs() < 1e-9) & seen
+    together = dropped.sum(-2) == seen.sum(-2) * dropped.any(-2)
+    return bool(dropped.any() and together[:, seen.sum(-2) > 1].all())
 
 
 def _scores_dropped(insight: ModuleInsight, subject: ModuleSubject) -> bool:
