@@ -18,6 +18,7 @@ from attn_docs.testing.judgement import Judgement, because, findings
 from attn_docs.testing.module_insight import ModuleInsight, look_inside
 from attn_docs.testing.module_subject import subject_of
 from attn_docs.testing.patterns import LENGTH
+from attn_docs.testing.random_state import random_state_kept
 from attn_docs.testing.report import Report
 from attn_docs.testing.subject import SubjectError
 
@@ -80,8 +81,7 @@ def check_module(
     if scale is not None:
         check_positive("scale", scale)
     adapter = adapter_for(module, adapter)
-    cuda = {p.device for p in module.parameters() if p.device.type == "cuda"}
-    with torch.random.fork_rng(cuda), torch.enable_grad():
+    with random_state_kept(), torch.enable_grad():
         try:
             subject = subject_of(
                 module,
