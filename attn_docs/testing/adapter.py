@@ -342,7 +342,7 @@ def _guessed(module: nn.Module) -> Adapter:
         return adapter
     if type(module).__module__.startswith("transformers."):
         said = "the module is called as transformers calls it, by Adapter.huggingface"
-        return Adapter.huggingface(module, guessed=said)
+        return Adapter.huggingface(module).guessing(said)
     names = list(inspect.signature(module.forward).parameters)
 
     def one_of(choices: tuple[str, ...]) -> str | None:
@@ -364,7 +364,7 @@ def _guessed(module: nn.Module) -> Adapter:
 
 def _of_torch(module: nn.Module) -> Adapter | None:
     """Return how PyTorch's own layers are called; None for the layers of others."""
-    blocks = functools.partial(Adapter, mask_true="blocks", mask_axes=2, is_causal=None)
+    adapter = Adapter(mask_true="blocks", mask_axes=2, is_causal=None, context=None)
     if isinstance(module, nn.MultiheadAttention):
         return Adapter(
             arguments="query, key, value",
@@ -379,20 +379,21 @@ def _of_torch(module: nn.Module) -> Adapter | None:
         return None
     first = layer.self_attn.batch_first
     if isinstance(module, nn.TransformerEncoder):
-        return blocks(attn_mask="mask", context=None, batch_first=first)
+        # of keys alone: what an upper layer sees through a lower one, no other mask hides
+        key_mask = "src_key_padding_mask"
+        return replace(adapter, attn_mask=key_mask, mask_axes=1, batch_first=first)
     if isinstance(module, nn.TransformerEncoderLayer):
-        return blocks(attn_mask="src_mask", context=None, batch_first=first)
+        return replace(adapter, attn_mask="src_mask", batch_first=first)
     if isinstance(module, (nn.TransformerDecoderLayer, nn.TransformerDecoder)):
-        said = "attention to x is judged; memory is 5 random words, the same in every call"
-        keywords = functools.partial(_memory, batch_first=first)
-        return blocks(
-            attn_mask="tgt_mask", context=None, batch_first=first, keywords=keywords, guessed=said
-        )
+        key_mask = "tgt_mask" if module is layer else "tgt_key_padding_mask"
+        axes = 2 if module is layer else 1
+        memory = functools.partial(_memory, batch_first=first)
+        adapter = replace(adapter, attn_mask=key_mask, mask_axes=axes, batch_first=first)
+        return replace(adapter, keywords=memory, guessed=huggingface.MEMORY)
     return None
 
 
 def _memory(x: Tensor, *, batch_first: bool) -> dict[str, Tensor]:
-    """Return five words for a decoder layer to attend to, the same for each sample."""
-    generator = torch.Generator().manual_seed(5)
-    words = torch.randn(1, 5, x.size(-1), generator=generator).to(x).expand(x.size(0), -1, -1)
+    """Return what a decoder layer attends to besides `x`."""
+    words = huggingface.memory_for(x)
     return {"memory": words if batch_first else words.transpose(0, 1)}

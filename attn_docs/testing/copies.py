@@ -87,12 +87,12 @@ def _random(name: str, initial: Tensor, generator: torch.Generator) -> Tensor:
     """Return random numbers for a parameter, of a size that suits what it is."""
     noise = torch.randn(initial.shape, generator=generator, dtype=torch.float32).double()
     if sum(size > 1 for size in initial.shape) > 1:
-        return noise * 1.5 * initial.size(-1) ** -0.5
+        width: float = 1.5 * initial.size(-1) ** -0.5
+        return noise * width
     if name.endswith("bias"):
         return 0.1 * noise
     if "sink" in name or not initial.isfinite().all():
         return noise
     if not initial.any():  # a gate that is closed at the start, or a gain that is added to one
         return 0.5 * noise.sign() + 0.1 * noise
-    gain: Tensor = initial * (0.25 * noise).exp()
-    return gain
+    return initial * (0.25 * noise).exp()

@@ -16,7 +16,9 @@ from torch import Tensor, nn
 MASKS = ("attention_mask", "mask")
 CACHES = ("past_key_values", "layer_past")
 ROTARY = "RotaryEmbedding"
+CROSSING = ("crossattention", "encoder_attn", "EncDecAttention")
 CONTEXTS = ("encoder_hidden_states", "key_value_states")
+MEMORY = "what is judged is attention to x; an encoder's words are 5 random ones in every call"
 # other attention functions take no mask of (batch, 1, n, m), or run on a GPU only
 ATTENTIONS = (None, "eager", "sdpa")
 
@@ -30,6 +32,7 @@ class Given:
     layer_type: str | None
     alibi: Callable[..., Tensor] | None
     num_heads: int
+    memory: bool  # whether the layer attends to an encoder's words as well
 
     def __call__(self, x: Tensor, start: int = 0) -> dict[str, Any]:
         """Return the arguments for words that stand at `start` and after."""
@@ -46,12 +49,21 @@ class Given:
             given["alibi"] = self._alibi(x, start + x.size(1))
         if "residual" in self.names:
             given["residual"] = torch.zeros_like(x)
+        if self.memory:
+            given["encoder_hidden_states"] = memory_for(x)
         return given
 
     def _alibi(self, x: Tensor, keys: int) -> Tensor | None:
         if self.alibi is None:
             return None
         return self.alibi(torch.ones(x.size(0), keys, device=x.device), self.num_heads, x.dtype)
+
+
+def memory_for(x: Tensor) -> Tensor:
+    """Return five words for a decoder layer to attend to, the same for each sample."""
+    generator = torch.Generator().manual_seed(5)
+    words = torch.randn(1, 5, x.size(-1), generator=generator).to(x)
+    return words.expand(x.size(0), -1, -1)
 
 
 def fields_of(module: nn.Module) -> dict[str, Any]:
@@ -78,10 +90,14 @@ def fields_of(module: nn.Module) -> dict[str, Any]:
 
 def _of_model(module: nn.Module, names: tuple[str, ...], config: Any) -> dict[str, Any]:
     """Return the fields for a whole model, which makes triangle and positions itself."""
-    mask = _named(names, MASKS)
+    mask, memory = _named(names, MASKS), _has_memory(module, names)
+
+    def given(x: Tensor, *, use_cache: bool = False) -> dict[str, Any]:
+        made: dict[str, Any] = {"use_cache": use_cache} if "use_cache" in names else {}
+        return made | ({"encoder_hidden_states": memory_for(x)} if memory else {})
 
     def step(module: nn.Module, x: Tensor, cache: Any) -> tuple[Tensor, Any]:
-        result = module(inputs_embeds=x, past_key_values=cache, use_cache=True)
+        result = module(inputs_embeds=x, past_key_values=cache, **given(x, use_cache=True))
         return result[0], result.past_key_values
 
     decodes = "past_key_values" in names and _is_causal(module, config)
@@ -92,9 +108,10 @@ def _of_model(module: nn.Module, names: tuple[str, ...], config: Any) -> dict[st
         "mask_dtype": torch.long,
         "is_causal": None,
         "context": None,
-        "keywords": {"use_cache": False} if "use_cache" in names else {},
+        "keywords": given,
         "step": step if decodes else None,
         "positions": True,
+        "guessed": MEMORY if memory else "",
     }
 
 
@@ -119,6 +136,7 @@ def _of_layer(module: nn.Module, names: tuple[str, ...], config: Any) -> dict[st
         "keywords": given,
         "step": None if needed else _step(module, mask, given, config),
         "positions": _adds_positions(module, given),
+        "guessed": MEMORY if given.memory else "",
     }
 
 
@@ -127,12 +145,12 @@ def _step(
 ) -> Callable[[nn.Module, Tensor, Any], tuple[Tensor, Any]] | None:
     """Return how a causal layer goes on from a `DynamicCache`; None for other layers."""
     name, layer = _named(given.names, CACHES), _first_of(module, "layer_idx")
-    if name is None or mask is None or layer is None or not _is_causal(module, config):
+    causal = given.alibi is not None or _is_causal(module, config)
+    if name is None or mask is None or layer is None or not causal:
         return None
 
     def step(module: nn.Module, x: Tensor, cache: Any) -> tuple[Tensor, Any]:
-        if cache is None:
-            cache = sys.modules["transformers.cache_utils"].DynamicCache()
+        cache = _empty_cache(both=given.memory) if cache is None else cache
         start = cache.get_seq_length(layer)
         shape = (x.size(1), start + x.size(1))
         lowest = torch.full(shape, torch.finfo(x.dtype).min, dtype=x.dtype, device=x.device)
@@ -141,6 +159,13 @@ def _step(
         return result[0] if isinstance(result, tuple) else result, cache
 
     return step
+
+
+def _empty_cache(*, both: bool) -> Any:
+    """Return a cache of `transformers`, of its own words and an encoder's if for both."""
+    caches = sys.modules["transformers.cache_utils"]
+    own = caches.DynamicCache()
+    return caches.EncoderDecoderCache(own, caches.DynamicCache()) if both else own
 
 
 def _given(module: nn.Module, names: tuple[str, ...], config: Any) -> Given:
@@ -154,8 +179,8 @@ def _given(module: nn.Module, names: tuple[str, ...], config: Any) -> Given:
         alibi = next(
             (f for file in _files(module) if (f := getattr(file, "build_alibi_tensor", None))), None
         )
-    heads = getattr(config, "num_attention_heads", 1)
-    return Given(names, rotary, layer_type, alibi, heads)
+    heads = _first_of(module, "num_heads") or getattr(config, "num_attention_heads", 1)
+    return Given(names, rotary, layer_type, alibi, heads, _has_memory(module, names))
 
 
 def _rotary(module: nn.Module, config: Any) -> nn.Module:
@@ -196,6 +221,14 @@ def _first_of(module: nn.Module, name: str) -> Any:
     """Return an attribute of the module, or of the first of its layers that has it; or None."""
     held = (getattr(layer, name, None) for layer in module.modules())
     return next((value for value in held if value is not None), None)
+
+
+def _has_memory(module: nn.Module, names: tuple[str, ...]) -> bool:
+    """Tell whether a decoder's layer or model attends to an encoder's words beside its own."""
+    if "encoder_hidden_states" not in names or "Attention" in type(module).__name__:
+        return False
+    paths = (path.rpartition(".")[2] for path, _ in module.named_modules())
+    return any(path in CROSSING for path in paths)
 
 
 def _named(names: tuple[str, ...], choices: tuple[str, ...]) -> str | None:
