@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from attn_docs._checks import check_callable, check_flag
 from attn_docs.testing import huggingface
+from attn_docs.testing.copies import check_real
 
 MASK_NAMES = ("attn_mask", "mask", "attention_mask", "src_mask")
 # as PyTorch names a mask of the keys alone: (batch, m), True where there is no word
@@ -233,7 +234,8 @@ class FunctionAdapter(Adapter):
         taken = {role: [n for n in names if n in known] for role, known in ROLES.items()}
         known = sum(ROLES.values(), ())
         for parameter in others:
-            bound_before = parameter.default not in (parameter.empty, None, True, False)
+            option = isinstance(parameter.default, (NoneType, bool))
+            bound_before = parameter.default is not parameter.empty and not option
             if parameter.name not in known and not bound_before:
                 raise ValueError(
                     "adapter must name what it takes after module and x as one of "
@@ -310,6 +312,7 @@ def arranged(adapter: Adapter, words: Tensor) -> Tensor:
 
 def adapter_for(module: nn.Module, adapter: Adapter | Callable[..., Tensor] | None) -> Adapter:
     """Return how to call the module: as it was said, or guessed from its arguments."""
+    check_real(module)
     if adapter is None:
         return _guessed(module)
     if isinstance(adapter, Adapter):

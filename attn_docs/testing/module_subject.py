@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from attn_docs.testing.adapter import Adapter, arranged, bound
-from attn_docs.testing.copies import check_real, precisions, random_copy
+from attn_docs.testing.copies import precisions, random_copy
 from attn_docs.testing.layers import Recorder, Recording, matches
 from attn_docs.testing.mask_habits import fitting
 from attn_docs.testing.patterns import LENGTH, sample_mask
@@ -243,7 +243,6 @@ def subject_of(
     positions: bool,
 ) -> ModuleSubject:
     """Return the module as a subject, in the first precision in which it can be called."""
-    check_real(module)
     device = next((p.device for p in module.parameters()), torch.device("cpu"))
     positions = positions or adapter.positions
 
