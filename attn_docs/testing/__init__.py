@@ -15,6 +15,14 @@ structure           the search for the way of computing: sources of the projecti
 from attn_docs.testing.adapter import Adapter
 from attn_docs.testing.function import check_attention
 from attn_docs.testing.module import check_module
-from attn_docs.testing.report import PROPERTIES, Finding, Report
+from attn_docs.testing.report import ATTENTION, PROPERTIES, Finding, Report
 
-__all__ = ["PROPERTIES", "Adapter", "Finding", "Report", "check_attention", "check_module"]
+__all__ = [
+    "ATTENTION",
+    "PROPERTIES",
+    "Adapter",
+    "Finding",
+    "Report",
+    "check_attention",
+    "check_module",
+]

@@ -1,7 +1,7 @@
 """Check an attention function: any function with the signature of PyTorch's."""
 
-from collections.abc import Callable
-from types import NoneType
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType, NoneType
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from attn_docs.testing.checks.masks import AXIS, PLACE, POLARITY, mask_check, ma
 from attn_docs.testing.function_insight import FunctionInsight, look_at
 from attn_docs.testing.function_subject import OPTIONS, subject_of
 from attn_docs.testing.judgement import Judgement, because, findings
-from attn_docs.testing.report import Report
+from attn_docs.testing.report import ATTENTION, Report, check_names, check_reasons, waived
 from attn_docs.testing.subject import SubjectError
 
 
@@ -25,6 +25,8 @@ def check_attention(
     scale: bool | None = None,
     enable_gqa: bool | None = None,
     device: torch.device | str = "cpu",
+    require: Sequence[str] = (),
+    waive: Mapping[str, str] = MappingProxyType({}),
 ) -> Report:
     """Check a function `attend(query, key, value, attn_mask, dropout_p, is_causal, …)`.
 
@@ -40,6 +42,9 @@ def check_attention(
         scale: Whether it takes a factor on the scores; the same.
         enable_gqa: Whether it takes fewer key and value heads; the same.
         device: Where the tensors are made.
+        require: Properties that have to be judged besides `attn_docs.testing.ATTENTION`, as
+            "oracle" or "dropout": otherwise the verdict is "not judged".
+        waive: Properties that may fail, each with the reason, which the report shows.
 
     Returns:
         A `Report` with one finding for each of `attn_docs.testing.PROPERTIES`.
@@ -64,14 +69,17 @@ def check_attention(
     for name, given in told.items():
         if not isinstance(given, (bool, NoneType)):
             raise TypeError(f"{name} must be True, False or None; got {given!r}")
+    check_names("require", require)
+    check_reasons(waive)
     place = device_of(device)
     with torch.random.fork_rng([]), torch.enable_grad():
         try:
             insight = look_at(subject_of(attend, told, place))
         except SubjectError as error:
             raise ValueError(f"attend must run on every call; it raised {error}") from error
-        found = findings(CHECKS, insight, not_asked)
-    return Report(getattr(attend, "__name__", type(attend).__name__), found)
+        found = waived(findings(CHECKS, insight, not_asked), waive)
+    name = getattr(attend, "__name__", type(attend).__name__)
+    return Report(name, found, (*ATTENTION, *require))
 
 
 def device_of(device: torch.device | str) -> torch.device:
@@ -93,6 +101,10 @@ CHECKS: dict[str, Callable[[FunctionInsight], Judgement]] = {
     "oracle": functions.oracle,
     "scale": functions.scale,
     "weights": functions.weights,
+    "attends": shared.attends,
+    "equal words": because(
+        shared.equal_words, lambda insight: insight.root_cause or "the weights do not sum to one"
+    ),
     "group order": functions.group_order,
     "mask used": mask_used,
     "mask polarity": mask_check(*POLARITY),

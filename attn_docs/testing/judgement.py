@@ -24,14 +24,30 @@ def passed(evidence: str) -> Judgement:
     return Judgement("pass", evidence)
 
 
-def failed(evidence: str, cause: str = "") -> Judgement:
-    """Return that the property does not hold."""
-    return Judgement("fail", evidence, cause)
+def failed(evidence: str, cause: str | Callable[[], str] = "") -> Judgement:
+    """Return that the property does not hold.
+
+    A cause that has to be looked for is a function: if the subject raises there, the failure
+    stays, without a cause.
+    """
+    return Judgement("fail", evidence, cause if isinstance(cause, str) else _found(cause))
 
 
 def skipped(why: str) -> Judgement:
-    """Return that the property could not be judged."""
+    """Return that there is nothing to ask."""
     return Judgement("not applicable", why)
+
+
+def unknown(why: str) -> Judgement:
+    """Return that the property could not be judged, though there is something to ask."""
+    return Judgement("not judged", why)
+
+
+def _found(cause: Callable[[], str]) -> str:
+    try:
+        return cause()
+    except SubjectError:
+        return ""
 
 
 def judge(good: bool, evidence: str, cause: str = "") -> Judgement:
@@ -48,7 +64,7 @@ def because(
         judgement = check(known)
         if judgement.verdict != "fail" or judgement.cause:
             return judgement
-        return replace(judgement, cause=why if isinstance(why, str) else why(known))
+        return replace(judgement, cause=why if isinstance(why, str) else _found(lambda: why(known)))
 
     return explained
 
@@ -61,7 +77,7 @@ def findings(
     """Return a finding for each property.
 
     `not_asked` says why a property is not asked about; empty if it is. A check in which the
-    subject raises is not applicable. What the check itself raises is an error of the checker.
+    subject raises has failed. What the check itself raises is an error of the checker.
     """
     judgements = {
         name: skipped(why) if (why := not_asked(name)) else _judged(name, checks[name], known)
@@ -77,7 +93,7 @@ def _judged(name: str, check: Callable[[Known], Judgement], known: Known) -> Jud
     try:
         return check(known)
     except SubjectError as error:
-        return skipped(f"the check raised {error}")
+        return failed(f"{error}", "the call raises an exception")
     except Exception as error:
         error.add_note(
             f"This is an error of attn_docs.testing, in its check {name!r}, and says nothing about "

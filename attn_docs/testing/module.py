@@ -1,6 +1,7 @@
 """Check an attention module: its numbers from outside, its structure from its layers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +20,7 @@ from attn_docs.testing.module_insight import ModuleInsight, look_inside
 from attn_docs.testing.module_subject import subject_of
 from attn_docs.testing.patterns import LENGTH
 from attn_docs.testing.random_state import random_state_kept
-from attn_docs.testing.report import Report
+from attn_docs.testing.report import ATTENTION, Report, check_names, check_reasons, waived
 from attn_docs.testing.subject import SubjectError
 
 
@@ -33,6 +34,8 @@ def check_module(
     scale: float | None = None,
     positions: bool = False,
     adapter: Adapter | Callable[..., Tensor] | None = None,
+    require: Sequence[str] = (),
+    waive: Mapping[str, str] = MappingProxyType({}),
 ) -> Report:
     """Check a self- or cross-attention module, whoever wrote it.
 
@@ -51,6 +54,9 @@ def check_module(
         positions: Whether the module adds positions of its own, as rotary ones.
         adapter: An `Adapter`, or a function that calls the module; guessed from the names of
             `forward`'s arguments if None.
+        require: Properties that have to be judged besides `attn_docs.testing.ATTENTION`, as
+            "oracle" or "cache": otherwise the verdict is "not judged".
+        waive: Properties that may fail, each with the reason, which the report shows.
 
     Returns:
         A `Report` with one finding for each of `attn_docs.testing.PROPERTIES`.
@@ -80,6 +86,8 @@ def check_module(
             check_size(name, size)
     if scale is not None:
         check_positive("scale", scale)
+    check_names("require", require)
+    check_reasons(waive)
     adapter = adapter_for(module, adapter)
     with random_state_kept(), torch.enable_grad():
         try:
@@ -102,7 +110,8 @@ def check_module(
             noise = insight.subject.chance.noisy and name not in DESPITE_NOISE
             return "evaluation is random; mend that first" if noise else ""
 
-        return Report(type(module).__name__, findings(CHECKS, insight, not_asked))
+        found = waived(findings(CHECKS, insight, not_asked), waive)
+    return Report(type(module).__name__, found, (*ATTENTION, *require))
 
 
 def _seen_despite_mask(insight: ModuleInsight) -> str:
@@ -119,11 +128,24 @@ def _documents_mixed(insight: ModuleInsight) -> str:
     )
 
 
+def _not_one(insight: ModuleInsight) -> str:
+    return (
+        insight.root_cause
+        or insight.place_matters
+        or (
+            "the weights of a query do not sum to one, or positions mix: sinks, a sigmoid or keys "
+            "that are no words would do that by design"
+        )
+    )
+
+
 DESPITE_NOISE = ("projections", "dropout off in eval", "input unchanged")
 CHECKS: dict[str, Callable[[ModuleInsight], Judgement]] = {
     "oracle": inside.oracle,
     "scale": inside.inside("scale", inside.scale),
-    "weights": inside.inside("weights", inside.weights),
+    "weights": inside.weights,
+    "attends": shared.attends,
+    "equal words": because(shared.equal_words, _not_one),
     "value projection": inside.inside("value projection", inside.value_projection),
     "projections": inside.projections,
     "head layout": inside.inside("head layout", inside.head_layout),

@@ -1,17 +1,21 @@
 """What a check found: a list of findings that prints as a table a person can act on."""
 
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
 
-Verdict = Literal["pass", "fail", "not applicable"]
+Verdict = Literal["fail", "waived", "not judged", "pass", "not applicable"]
+Outcome = Literal["passed", "failed", "not judged"]
 
 # Each property with the one line that says what it asks. The chapter on it has its name as anchor.
 PROPERTIES = {
     "oracle": "the output is the formula's, to rounding",
     "scale": "scores are divided by the root of the head's size",
     "weights": "the weights are a distribution over the keys",
+    "attends": "each output depends on each word that it may see",
+    "equal words": "many equal words give what one of them gives",
     "value projection": "values come from a projection of their own",
     "projections": "each weight of each projection reaches the output",
     "head layout": "heads are cut and joined without mixing positions",
@@ -38,17 +42,22 @@ PROPERTIES = {
 """Each property with the one line that says what it asks, in the order of a report."""
 
 
+ATTENTION = ("attends", "weights")
+"""What makes it attention: a report that did not judge these has not passed."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """What one property came to.
 
-    A property passes only if it was judged. What could not be judged is "not applicable", and its
-    evidence says why.
+    A property passes only if it was judged.
 
     Attributes:
         property: Its fixed name, a key of `attn_docs.testing.PROPERTIES`.
-        verdict: "pass", "fail", or "not applicable" when it could not be judged.
-        evidence: Numbers, indices, and the smallest input that failed.
+        verdict: "pass"; "fail"; "not judged" if it should be asked and could not be answered;
+            "not applicable" if there is nothing to ask, as of masks where none is taken;
+            "waived" if it failed and was said to be meant.
+        evidence: Numbers, indices, and the smallest input that failed; or why it was not judged.
         cause: The likely cause of a failure; empty otherwise.
     """
 
@@ -62,11 +71,13 @@ class Finding:
 class Report:
     """All findings on one attention function or module.
 
-    Printed, it is a table: failures first, each with its evidence and likely cause.
+    Printed, it is a table: the verdict, then failures first, each with its evidence and likely
+    cause. In a condition it is true only if it passed.
 
     Attributes:
         subject: What was checked.
         findings: One for each property.
+        require: The properties without which it cannot pass.
 
     Example:
         ```python
@@ -74,8 +85,8 @@ class Report:
         from attn_docs.testing import check_module
 
         report = check_module(MultiHeadAttention(64, 4), embed_dim=64)
-        print(report.passed, report.failures)
-        #> True []
+        print(report.verdict, report.passed, report.failures)
+        #> passed True []
         report.raise_if_failed()
         print([finding.verdict for finding in report.findings if finding.property == "cache"])
         #> ['not applicable']
@@ -84,17 +95,34 @@ class Report:
 
     subject: str
     findings: Sequence[Finding]
+    require: Sequence[str] = field(default=ATTENTION)
+
+    @property
+    def verdict(self) -> Outcome:
+        """Whether it passed; "not judged" if nothing failed and a required property is open."""
+        if self.failures:
+            return "failed"
+        return "not judged" if self.open else "passed"
 
     @property
     def passed(self) -> bool:
-        """Whether nothing failed, and something was judged."""
-        verdicts = [finding.verdict for finding in self.findings]
-        return "fail" not in verdicts and "pass" in verdicts
+        """Whether nothing failed, and every property that is required was judged."""
+        return self.verdict == "passed"
+
+    def __bool__(self) -> bool:
+        """Return whether it passed."""
+        return self.passed
 
     @property
     def failures(self) -> list[Finding]:
         """The findings that failed."""
         return [finding for finding in self.findings if finding.verdict == "fail"]
+
+    @property
+    def open(self) -> list[str]:
+        """The required properties that were not judged."""
+        judged = {f.property for f in self.findings if f.verdict in ("pass", "fail", "waived")}
+        return [name for name in self.require if name not in judged]
 
     def raise_if_failed(self) -> None:
         """Raise an `AssertionError` that holds the report, unless it passed."""
@@ -103,19 +131,65 @@ class Report:
 
     def __str__(self) -> str:
         """Return the findings as a table, failures first."""
-        counts = {
-            verdict: sum(finding.verdict == verdict for finding in self.findings)
-            for verdict in ("pass", "fail", "not applicable")
-        }
-        lines = [f"{self.subject}: " + ", ".join(f"{n} {v}" for v, n in counts.items())]
-        order = {"fail": 0, "pass": 1, "not applicable": 2}
-        for finding in sorted(self.findings, key=lambda finding: order[finding.verdict]):
-            lines.append(_row(finding.verdict, finding.property, finding.evidence))
-            if finding.cause:
-                anchor = finding.property.replace(" ", "-")
-                lines.append(_row("", "", f"likely cause: {finding.cause}"))
-                lines.append(_row("", "", f"see practice/bugs-that-train/#{anchor}"))
+        lines = [self._headline()]
+        for verdict in get_args(Verdict):
+            for finding in self.findings:
+                if finding.verdict == verdict:
+                    lines += _rows(finding)
         return "\n".join(lines)
+
+    def _headline(self) -> str:
+        """Return the verdict, whether the formula was judged, and how many findings are what."""
+        verdicts = {finding.property: finding.verdict for finding in self.findings}
+        formula = "judged" if verdicts.get("oracle") in ("pass", "fail", "waived") else "not judged"
+        counts = Counter(finding.verdict for finding in self.findings)
+        said = [f"{counts[verdict]} {verdict}" for verdict in get_args(Verdict) if counts[verdict]]
+        verdict = f"not judged ({', '.join(self.open)})" if self.open else self.verdict
+        if self.failures:
+            verdict = "failed"
+        return f"{self.subject}: {verdict}; formula: {formula}; {', '.join(said)}"
+
+
+def waived(findings: Sequence[Finding], reasons: Mapping[str, str]) -> list[Finding]:
+    """Return the findings, those that failed and are meant as "waived", with the reason."""
+    return [
+        replace(
+            finding, verdict="waived", evidence=f"{reasons[finding.property]}; {finding.evidence}"
+        )
+        if finding.verdict == "fail" and finding.property in reasons
+        else finding
+        for finding in findings
+    ]
+
+
+def check_names(argument: str, names: Sequence[str] | Mapping[str, str]) -> None:
+    """Refuse names that are none of a property."""
+    if isinstance(names, str) or not isinstance(names, (Sequence, Mapping)):
+        raise TypeError(f"{argument} must hold names of properties; got {names!r}")
+    for name in names:
+        if name not in PROPERTIES:
+            raise ValueError(
+                f"{argument} must hold names of attn_docs.testing.PROPERTIES; got {name!r}"
+            )
+
+
+def check_reasons(waive: Mapping[str, str]) -> None:
+    """Refuse waivers that are not a reason for each of some properties."""
+    if not isinstance(waive, Mapping):
+        raise TypeError(f"waive must map names of properties to reasons; got {waive!r}")
+    check_names("waive", waive)
+    for name, reason in waive.items():
+        if not isinstance(reason, str) or not reason.strip():
+            raise ValueError(f"waive must give a reason for {name!r}; got {reason!r}")
+
+
+def _rows(finding: Finding) -> list[str]:
+    rows = [_row(finding.verdict, finding.property, finding.evidence)]
+    if finding.cause:
+        anchor = finding.property.replace(" ", "-")
+        rows.append(_row("", "", f"likely cause: {finding.cause}"))
+        rows.append(_row("", "", f"see practice/bugs-that-train/#{anchor}"))
+    return rows
 
 
 def _row(verdict: str, name: str, text: str) -> str:

@@ -1,21 +1,24 @@
 """What is checked, as the checks of functions and of modules both see it: words in, words out."""
 
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Literal, Protocol, Self
 
 import torch
 from torch import Tensor
 
 Mode = Literal["evaluation", "training"]
+PYTORCH, OURS = Path(torch.__file__).parent, Path(__file__).parent
 SEEDS = range(8)  # as many as uncover what dropout hides
 
 
 class SubjectError(Exception):
     """What is checked raised or returned something wrong: not an error of the checker."""
 
-    def __init__(self, kind: str, reason: str) -> None:
-        super().__init__(f"{kind}: {reason}")
+    def __init__(self, kind: str, reason: str, place: str = "") -> None:
+        super().__init__(f"{kind}: {reason}{place}")
         self.reason = reason
 
 
@@ -33,7 +36,16 @@ def foreign() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise SubjectError(type(error).__name__, str(error)) from error
+        raise SubjectError(type(error).__name__, str(error), _place(error)) from error
+
+
+def _place(error: Exception) -> str:
+    """Return where the innermost line stands that is neither PyTorch's nor the checker's."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        path = Path(frame.filename)
+        if not any(path.is_relative_to(folder) for folder in (PYTORCH, OURS)):
+            return f" ({path.name}:{frame.lineno}, in {frame.name})"
+    return ""
 
 
 def tensor_of(output: object, axes: str) -> Tensor:

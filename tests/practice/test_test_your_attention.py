@@ -57,7 +57,21 @@ def test_a_report_that_did_not_pass_is_raised_and_printed():
 
 
 def test_nothing_judged_is_no_pass():
-    assert not Report("nothing", [Finding("oracle", "not applicable", "")]).passed
+    report = Report("nothing", [Finding("oracle", "not applicable", "")])
+    assert report.verdict == "not judged"
+    assert not report.passed
+    assert not report
+    with pytest.raises(AssertionError, match="not judged"):
+        report.raise_if_failed()
+
+
+def test_a_waiver_is_shown_with_its_reason_and_what_it_waives():
+    module = run("exercise_transposed")["Attention"](64)
+    report = check_module(module, embed_dim=64, waive={"mask axis": "keys come first here"})
+    (finding,) = [f for f in report.findings if f.verdict == "waived"]
+    assert finding.property == "mask axis"
+    assert finding.evidence.startswith("keys come first here; ")
+    assert "waived" in str(report).splitlines()[0]
 
 
 def test_the_file_for_pytest_fails_where_the_module_is_wrong():
@@ -118,7 +132,7 @@ def test_the_table_names_every_property_in_both_languages():
         lines = tables.properties(language).splitlines()[2:]
         assert [line.split(" | ")[0] for line in lines] == [f"| `{name}`" for name in PROPERTIES]
         assert all(asks[name] in line for name, line in zip(PROPERTIES, lines, strict=True))
-        assert Counter(line.split(" | ")[2] for line in lines)["✓"] == 20
+        assert Counter(line.split(" | ")[2] for line in lines)["✓"] == 22
 
 
 def test_the_table_says_which_checker_asks():

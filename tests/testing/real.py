@@ -39,6 +39,9 @@ LATENT = {
 }
 
 
+UNSUMMED = {"equal words": "by design the weights of the words do not sum to one"}
+
+
 @dataclass(frozen=True)
 class Row:
     """A configuration.
@@ -207,6 +210,7 @@ def of_torch() -> list[Row]:
             "torch MultiheadAttention, batch first, bias_kv",
             lambda: nn.MultiheadAttention(DIM, HEADS, batch_first=True, add_bias_kv=True),
             whole,
+            fails=UNSUMMED,
         ),
         Row("torch TransformerEncoderLayer", encoder, whole, alarms=dead),
         Row("torch encoder, norm first", lambda: encoder(norm_first=True), whole, alarms=dead),
@@ -228,7 +232,10 @@ def of_x_transformers() -> list[Row]:
     tiled = "key heads are tiled by design, in other order than in weights of other libraries"
     zeroed = {"mask place": "what comes out of a masked word is set to 0: it sees nothing"}
     context = {"cross-attention": "a causal layer hides words of a context as well"}
-    window = {"mask place": "the mask is joined with a window of its own"}
+    window = {
+        "attends": "the window of the layer cannot be said",
+        "mask place": "the mask is joined with the window",
+    }
 
     def attention(what: str, options: dict[str, Any], **switched: Any) -> Row:
         def make() -> nn.Module:
@@ -251,10 +258,14 @@ def of_x_transformers() -> list[Row]:
         attention("one key head", plain, one_kv_head=True),
         attention("gated values", plain, gate_values=True),
         attention("soft-cap", plain, softclamp_logits=True),
-        attention("sinks", plain, head_learned_sink=True),
-        replace(attention("memory keys", plain | {"adapter": keys}, num_mem_kv=2), alarms=zeroed),
+        replace(attention("sinks", plain, head_learned_sink=True), fails=UNSUMMED),
+        replace(
+            attention("memory keys", plain | {"adapter": keys}, num_mem_kv=2),
+            alarms=zeroed,
+            fails=UNSUMMED,
+        ),
         attention("talking heads", plain, pre_talking_heads=True),
-        attention("sigmoid", plain, sigmoid=True),
+        replace(attention("sigmoid", plain, sigmoid=True), fails=UNSUMMED),
         replace(
             attention("window", causal, causal=True, max_attend_past=3), alarms=context | window
         ),

@@ -89,22 +89,38 @@ def all_true(_, x, attn_mask):
     return x, attn_mask
 
 
-RAISED = "the check raised "
 SPOILED = {
-    one_sample: ("batch", f"{RAISED}RuntimeError: one sample only"),
-    no_half: ("half precision", "float16 raised: no halves"),
-    six_words: ("causality", f"{RAISED}RuntimeError: six words only"),
+    one_sample: ("batch", "RuntimeError: one sample only"),
+    six_words: ("causality", "RuntimeError: six words only"),
     all_true: ("mask used", "a boolean mask raised ValueError: masks of True only"),
 }
 
 
 @pytest.mark.parametrize("spoil", SPOILED, ids=lambda spoil: spoil.__name__)
-def test_what_the_module_raises_in_a_check_makes_it_not_applicable(spoil):
+def test_what_the_module_raises_in_a_check_is_its_failure_with_the_line_that_raised(spoil):
     name, evidence = SPOILED[spoil]
     report = check_module(Plain(spoil), embed_dim=DIM, causal=True)
     finding = found(report, name)
+    assert finding.verdict == "fail"
+    assert finding.evidence.startswith(f"{evidence} (test_errors.py:")
+    assert finding.evidence.endswith(f", in {spoil.__name__})")
+    assert finding.cause == "the call raises an exception"
+
+
+def test_a_module_that_refuses_float16_is_not_judged_in_it():
+    finding = found(check_module(Plain(no_half), embed_dim=DIM), "half precision")
     assert finding.verdict == "not applicable"
-    assert finding.evidence == evidence
+    assert finding.evidence == "float16 raised: no halves"
+
+
+def test_a_failure_is_not_lost_while_its_cause_is_looked_for():
+    class NoFuture(Plain):  # no gradient flows, so the cause of the leak cannot be looked for
+        @torch.no_grad()
+        def forward(self, x):
+            return super().forward(x)
+
+    report = check_module(NoFuture(), embed_dim=DIM, causal=True)
+    assert found(report, "prefix").verdict == "fail"
 
 
 def test_what_the_way_back_raises_is_the_modules_as_well():
@@ -123,7 +139,8 @@ def test_what_the_way_back_raises_is_the_modules_as_well():
 
     report = check_module(NoWayBack(), embed_dim=DIM)
     for name in ("batch", "projections"):
-        assert found(report, name).evidence == f"{RAISED}RuntimeError: no way back"
+        assert found(report, name).verdict == "fail"
+        assert found(report, name).evidence.startswith("RuntimeError: no way back (test_errors.py:")
 
 
 def only_in_evaluation(self, x, attn_mask):
@@ -192,5 +209,5 @@ def test_a_function_that_refuses_one_mask_keeps_the_rest_of_its_report():
     report = check_attention(refuses)
     assert found(report, "scale").verdict == "pass"
     masked = found(report, "mask used")
-    assert masked.verdict == "not applicable"
-    assert masked.evidence.endswith("RuntimeError: one row for all queries")
+    assert masked.verdict == "fail"
+    assert "RuntimeError: one row for all queries (test_errors.py:" in masked.evidence

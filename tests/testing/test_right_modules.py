@@ -340,7 +340,7 @@ def test_what_was_not_judged_reads_not_applicable(name):
         "thirds": MASKED | CAUSAL | {"cross-attention", "cache", "dropout", "group order"},
         "nano, fused": MASKED | {"cross-attention", "cache", "permutation", "group order"},
         "rotary": {"packing", "permutation", "cache", "cross-attention"},
-        "head last": {"weights", "cache", "group order"},
+        "head last": {"cache", "group order"},
     }[name]
     verdicts = {finding.property: finding.verdict for finding in report.findings}
     assert {verdicts[name] for name in cannot} == {"not applicable"}, report
@@ -377,13 +377,17 @@ class Unknown(nn.Module):
 
 def test_an_unknown_way_of_computing_is_not_passed():
     report = check_module(Unknown(), embed_dim=DIM)
-    assert not INSIDE & judged(report), report
-    assert report.passed  # batch, permutation and the like still hold
+    assert INSIDE & judged(report) == {"weights"}, report
+    assert report.passed  # its weights sum to one; batch, permutation and the like still hold
+    assert "formula: not judged" in str(report).splitlines()[0]
+    assert check_module(Unknown(), embed_dim=DIM, require=["oracle"]).verdict == "not judged"
 
 
 def test_a_module_of_no_attention_passes_no_property_of_attention():
     report = check_module(nn.Linear(DIM, DIM), embed_dim=DIM)
-    assert not (INSIDE | MASKED | CAUSAL) & judged(report), report
+    assert (INSIDE | MASKED | CAUSAL) & judged(report) == {"weights"}, report
+    assert report.verdict == "failed"
+    assert [finding.property for finding in report.failures] == ["attends"]
 
 
 @pytest.mark.parametrize(
@@ -399,6 +403,14 @@ def test_a_module_of_no_attention_passes_no_property_of_attention():
         ({"scale": "1"}, TypeError, "scale must be an int or a float; got '1'"),
         ({"scale": 0.0}, ValueError, "scale must be above 0; got 0.0"),
         ({"adapter": 3}, TypeError, "adapter must be callable; got 3"),
+        ({"require": "oracle"}, TypeError, "require must hold names of properties; got 'oracle'"),
+        (
+            {"require": ["orcale"]},
+            ValueError,
+            "names of attn_docs.testing.PROPERTIES; got 'orcale'",
+        ),
+        ({"waive": ["scale"]}, TypeError, "waive must map names of properties to reasons"),
+        ({"waive": {"scale": ""}}, ValueError, "waive must give a reason for 'scale'; got ''"),
         (
             {"adapter": Adapter(attn_mask="bias")},
             ValueError,

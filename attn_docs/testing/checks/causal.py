@@ -44,7 +44,7 @@ def _wrong_influence(insight: ModuleInsight, mode: Mode, length: int) -> Judgeme
         return failed(
             f"in {mode}, length {length}: position {i} depends on the later position {j}, "
             f"gradient {future[i, j]:.2e}",
-            insight.root_cause or _leak(insight, mode),
+            lambda: insight.root_cause or _leak(insight, mode),
         )
     if length > 2 and not (past > least).any():
         return failed(

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped
+from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped, unknown
 from attn_docs.testing.layers import matches
 from attn_docs.testing.module_insight import UNREADABLE, ModuleInsight, Readable
 from attn_docs.testing.module_subject import ModuleSubject
@@ -25,7 +25,7 @@ def dropout(insight: ModuleInsight) -> Judgement:
     if matches(*outputs):
         return skipped("training is as deterministic as evaluation: no dropout")
     if insight.readable is None:
-        return skipped(UNREADABLE)
+        return unknown(UNREADABLE)
     quiet, trained = _read(insight.readable, subject)
     slack = 10 * subject.tolerance
     allowed = quiet > (1e-6 if subject.dtype == torch.float64 else slack)

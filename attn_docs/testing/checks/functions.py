@@ -19,7 +19,7 @@ from attn_docs.testing.function_insight import (
 )
 from attn_docs.testing.function_subject import HEAD_DIM, KEYS, QUERIES, FunctionSubject
 from attn_docs.testing.insight import mask_unfit
-from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped
+from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped, unknown
 from attn_docs.testing.patterns import pattern_evidence, sample_mask
 from attn_docs.testing.subject import SubjectError, WrongShapeError, seeded
 from attn_docs.testing.wrongs import normalised_over
@@ -43,7 +43,7 @@ def scale(insight: FunctionInsight) -> Judgement:
     """Scores are divided by √head_dim, or multiplied by `scale`."""
     subject, how = insight.subject, insight.how
     if how is None:
-        return skipped("no way of computing that is searched reproduces the output")
+        return unknown("no way of computing that is searched reproduces the output")
     if how.axis != "keys":
         return skipped(f"{insight.root_cause}; mend that first")
     if how.divisor != "√head_dim":

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped
-from attn_docs.testing.module_insight import UNEXPLAINED, UNREADABLE, ModuleInsight
+from attn_docs.testing.checks import shared
+from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped, unknown
+from attn_docs.testing.module_insight import UNEXPLAINED, UNREADABLE, ModuleInsight, Readable
 from attn_docs.testing.patterns import LENGTH
 from attn_docs.testing.structure import Structure
 from attn_docs.testing.subject import gradients
@@ -18,7 +19,7 @@ def oracle(insight: ModuleInsight) -> Judgement:
     if wrong:
         return failed(insight.training_differs or wrong, wrong)
     if found is None:
-        return skipped(UNEXPLAINED)
+        return unknown(UNEXPLAINED)
     heads = f"{found.how.num_heads} heads of {found.head_dim}"
     if found.how.num_kv_heads != found.how.num_heads:
         heads += f", {found.how.num_kv_heads} key and value heads"
@@ -38,7 +39,7 @@ def inside(
         if cause := insight.wrongs.get(name):
             return failed(cause, cause)
         if insight.structure is None or not insight.explained:
-            return skipped(UNEXPLAINED)
+            return unknown(UNEXPLAINED)
         return good(insight, insight.structure)
 
     return check
@@ -69,11 +70,18 @@ def group_order(_: ModuleInsight, found: Structure) -> Judgement:
     return passed(f"{groups} key heads serve {heads} query heads in a row")
 
 
-def weights(insight: ModuleInsight, _: Structure) -> Judgement:
-    """The weights, read back from the output, sum to one over the keys."""
-    if insight.readable is None:
-        return skipped(UNREADABLE)
-    read = insight.readable.weights(insight.readable.recording)
+def weights(insight: ModuleInsight) -> Judgement:
+    """The weights sum to one over the keys: read back from the output, or seen by equal words."""
+    if cause := insight.wrongs.get("weights"):
+        return failed(cause, cause)
+    if insight.structure is not None and insight.readable is not None:
+        return _read_back(insight.readable)
+    equal = shared.equal_words(insight)
+    return equal if equal.verdict == "pass" else unknown(UNREADABLE)
+
+
+def _read_back(readable: Readable) -> Judgement:
+    read = readable.weights(readable.recording)
     off, least = (read.sum(-1) - 1).abs().max().item(), read.min().item()
     return judge(
         off < 1e-5 and least > -1e-5,

@@ -52,6 +52,9 @@ def _judged(insight: Insight, mode: Mode, bad: tuple[Kind, ...]) -> Judgement | 
 
 def mask_used(insight: Insight) -> Judgement:
     """A mask changes the output, also together with is_causal=True."""
+    for behaviour in insight.masks.values():
+        if behaviour.kind == "raised":
+            return failed(behaviour.evidence, "the call raises an exception")
     judgement = mask_check("none")(insight)
     if judgement.verdict == "pass":
         for mode, seen in insight.masked_and_causal.items():

@@ -9,8 +9,60 @@ from torch import Tensor
 
 from attn_docs.testing.insight import Insight, mask_unfit
 from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped
-from attn_docs.testing.patterns import LENGTH, sample_mask, two_documents
-from attn_docs.testing.subject import Subject, SubjectError, gradients, seeded
+from attn_docs.testing.patterns import LENGTH, off_diagonal, sample_mask, two_documents
+from attn_docs.testing.subject import Subject, SubjectError, gradients, influence, seeded
+
+
+def attends(insight: Insight) -> Judgement:
+    """Each output depends on each word that it may see, in a way of its own."""
+    subject = insight.subject
+    x = subject.words(1, LENGTH)
+    seen = influence(subject, x, causal=False)
+    seen = seen > 1e-9 * seen.max()
+    may = torch.ones_like(seen).tril() if subject.always_causal else torch.ones_like(seen)
+    missing = (may & off_diagonal(seen) & ~seen).nonzero()
+    if len(missing):
+        i, j = missing[0].tolist()
+        pairs = int((may & off_diagonal(seen)).sum())
+        return failed(
+            f"output {i} does not depend on word {j}, as for {len(missing)} of {pairs} pairs",
+            lambda: insight.root_cause or _blind(missing, pairs),
+        )
+    moved = x.clone()
+    moved[..., 0, :] = -x[..., 1, :]
+    change = (subject.call(moved, causal=False) - subject.call(x, causal=False))[..., 1:, :]
+    spread = (change - change[..., :1, :]).abs().max() / change.abs().max()
+    if not subject.always_causal and spread <= subject.tolerance:
+        return failed(
+            "a new word 0 changes all other outputs by the same",
+            "the weights do not depend on the query: each output takes the same mean",
+        )
+    return passed(f"by gradient, each of {LENGTH} outputs depends on each word that it may see")
+
+
+def _blind(missing: Tensor, pairs: int) -> str:
+    return "no word sees another word" if len(missing) == pairs else "part of the words is cut off"
+
+
+def equal_words(insight: Insight) -> Judgement:
+    """Many equal words give what one gives: their weights sum to one."""
+    subject = insight.subject
+    x = subject.words(1, 1)
+    alone = subject.call(x, causal=False).detach()
+    if not alone.isfinite().all():
+        return failed("one word gives numbers that are not finite")
+    for count in (2, LENGTH):
+        shape = (*x.shape[:-2], count, x.size(-1))
+        made = subject.call(x.expand(shape).clone(), causal=False).detach()
+        spread = (made - made[..., :1, :]).abs().max().item()
+        error = (made - alone).abs().max().item()
+        if subject.positions and not spread <= subject.tolerance:
+            return skipped("the module adds positions: equal words are not equal inside")
+        if not error <= subject.tolerance * max(1.0, alone.abs().max().item()):
+            return failed(
+                f"{count} equal words give numbers that differ by {error:.2e} from what one gives"
+            )
+    return passed(f"2 and {LENGTH} equal words give what one gives: their weights sum to 1")
 
 
 def prefix(insight: Insight) -> Judgement:
