@@ -299,9 +299,8 @@ def bound(
 
 
 def _with_triangle(mask: Tensor | None, x: Tensor) -> Tensor:
-    """Return the mask without the future of each query, of which the last sees the last key."""
-    shape = (x.size(1), x.size(1)) if mask is None else mask.shape[-2:]
-    past = torch.ones(shape, dtype=torch.bool, device=x.device).tril(shape[1] - shape[0])
+    """Return the mask without the future of each query."""
+    past = torch.ones(x.size(1), x.size(1), dtype=torch.bool, device=x.device).tril()
     return past if mask is None else mask & past
 
 

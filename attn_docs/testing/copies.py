@@ -42,26 +42,23 @@ def random_copy(module: nn.Module, dtype: torch.dtype) -> nn.Module:
 
 
 def _copied(module: nn.Module) -> nn.Module:
-    """Return a deep copy, which shares what cannot be copied: a lock, a generator, a file."""
-    memo: dict[int, Any] = {}
-    for layer in module.modules():
-        for value in vars(layer).values():
-            if isinstance(value, Tensor) and not value.is_leaf:
-                # a weight that is computed anew in each call, pruned or normed
-                memo[id(value)] = value.detach().clone()
+    """Return a deep copy, which shares what cannot be copied: a lock, a generator, a file.
+
+    So does a weight that is computed anew in each call, pruned or normed, until the first call.
+    """
     try:
-        return copy.deepcopy(module, dict(memo))
+        return copy.deepcopy(module)
     except Exception:
-        for layer in module.modules():
-            memo |= {id(v): v for v in vars(layer).values() if not _can_be_copied(v, memo)}
-    return copy.deepcopy(module, memo)
+        held = (value for layer in module.modules() for value in vars(layer).values())
+        shared = {id(value): value for value in held if not _can_be_copied(value)}
+    return copy.deepcopy(module, shared)
 
 
-def _can_be_copied(value: Any, memo: dict[int, Any]) -> bool:
-    if isinstance(value, dict):  # of parameters, buffers or layers, which are looked at themselves
+def _can_be_copied(value: Any) -> bool:
+    if isinstance(value, dict):  # of layers, which are looked at themselves, and the like
         return True
     try:
-        copy.deepcopy(value, dict(memo))
+        copy.deepcopy(value)
     except Exception:
         return False
     return True

@@ -126,6 +126,12 @@ def test_a_layer_of_transformers_needs_no_adapter_and_what_is_guessed_is_said():
     )
 
 
+def test_a_layer_of_transformers_goes_on_from_its_cache_as_its_model_does():
+    module = LlamaAttention(LLAMA, 1)
+    report = check_module(module, embed_dim=DIM, causal=True, adapter=Adapter.huggingface(module))
+    assert verdicts(report)["cache"] == "pass", report
+
+
 def test_fields_of_huggingface_can_be_changed():
     adapter = Adapter.huggingface(LlamaAttention(LLAMA, 0), step=None, positions=False)
     assert adapter.step is None
