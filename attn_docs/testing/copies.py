@@ -32,7 +32,7 @@ def check_real(module: nn.Module) -> None:
 def random_copy(module: nn.Module, dtype: torch.dtype) -> nn.Module:
     """Return a copy in evaluation mode whose parameters are random."""
     generator = torch.Generator().manual_seed(0)
-    module = _converted(_copied(module), dtype).eval()
+    module = _converted(deep_copy(module), dtype).eval()
     with torch.no_grad():
         for name, parameter in module.named_parameters():
             values = _random(name, parameter.cpu().double(), generator)
@@ -41,7 +41,7 @@ def random_copy(module: nn.Module, dtype: torch.dtype) -> nn.Module:
     return module
 
 
-def _copied(module: nn.Module) -> nn.Module:
+def deep_copy(module: nn.Module) -> nn.Module:
     """Return a deep copy, which shares what cannot be copied: a lock, a generator, a file.
 
     So does a weight that is computed anew in each call, pruned or normed, until the first call.

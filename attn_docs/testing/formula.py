@@ -166,7 +166,7 @@ def attention(
     the weights are zero.
     """
     scores = query @ key.mT if how.axis != "swapped" else key @ query.mT
-    scores = _masked(scores, mask, divisor, how.mask)
+    scores = masked_scores(scores, mask, divisor, how.mask)
     dim = {"queries": -2, "heads": -3}.get(how.axis, -1)
     weights = torch.softmax(scores, dim).nan_to_num(0.0)
     if mask is not None and how.mask == "after":
@@ -177,7 +177,7 @@ def attention(
     return output, weights
 
 
-def _masked(scores: Tensor, mask: Tensor | None, divisor: float, how: Masking) -> Tensor:
+def masked_scores(scores: Tensor, mask: Tensor | None, divisor: float, how: Masking) -> Tensor:
     """Scale and mask scores before the softmax."""
     if mask is not None and how == "before":
         return scores * mask / divisor

@@ -21,7 +21,7 @@ from attn_docs.testing.module_subject import subject_of
 from attn_docs.testing.patterns import LENGTH
 from attn_docs.testing.random_state import random_state_kept
 from attn_docs.testing.report import ATTENTION, Report, check_names, check_reasons, waived
-from attn_docs.testing.subject import SubjectError
+from attn_docs.testing.subject import SubjectError, one_thread
 
 
 def check_module(
@@ -89,7 +89,7 @@ def check_module(
     check_names("require", require)
     check_reasons(waive)
     adapter = adapter_for(module, adapter)
-    with random_state_kept(), torch.enable_grad():
+    with one_thread(), random_state_kept(), torch.enable_grad():
         try:
             subject = subject_of(
                 module,
