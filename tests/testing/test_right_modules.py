@@ -452,7 +452,7 @@ def test_bad_arguments_of_check_attention(arguments, error, message):
         ({"mask_axes": 5}, ValueError, "mask_axes must be one of None, 1, 2, 3, 4; got 5"),
         ({"arguments": "q"}, ValueError, "arguments must be one of 'x', 'query, key, value'"),
         ({"batch_first": 0}, TypeError, "batch_first must be True or False; got 0"),
-        ({"keywords": 1}, TypeError, "keywords must be a mapping; got 1"),
+        ({"keywords": 1}, TypeError, "keywords must be a mapping or return one; got 1"),
         ({"output": 0}, TypeError, "output must be callable; got 0"),
         ({"step": 1}, TypeError, "step must be callable; got 1"),
         ({"mask_dtype": "bool"}, TypeError, "mask_dtype must be a torch.dtype or None; got 'bool'"),
