@@ -284,7 +284,8 @@ def _capped(product: Tensor, scores: Tensor) -> tuple[float, float] | None:
 def way_of_masking(plain: Attended, masked: Attended, allowed: Tensor) -> Masking | None:
     """Return the way of masking that makes the weights of a call with a mask from one without."""
     plain, masked = upright(plain), upright(masked)
-    if plain.scores is None or plain.weights.shape != masked.weights.shape:
+    shapes = (masked.weights.shape, (len(plain.weights), *allowed.shape))
+    if plain.scores is None or any(plain.weights.shape != shape for shape in shapes):
         return None
     top = plain.scores.amax(-1, keepdim=True)
     # what a column that is no word's takes, as a sink

@@ -59,10 +59,11 @@ def _recorded(insight: ModuleInsight, subject: ModuleSubject) -> tuple[Tensor, T
         attended = who.record(x, causal=subject.always_causal).attended
         if not attended:
             return None
-        made.append(attended[0].weights)
-    if len({weights.shape for weights in made}) > 1:
-        return None
-    return made[0], torch.stack(made[1:])
+        made.append(attended[0])
+    first, *others = made
+    if not all(matches(first.product, other.product) for other in others):
+        return None  # what comes in is dropped as well, as in a model
+    return first.weights, torch.stack([other.weights for other in others])
 
 
 def _whole_keys(quiet: Tensor, trained: Tensor) -> bool:
