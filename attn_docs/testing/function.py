@@ -12,6 +12,7 @@ from attn_docs.testing.checks.masks import AXIS, PLACE, POLARITY, mask_check, ma
 from attn_docs.testing.function_insight import FunctionInsight, look_at
 from attn_docs.testing.function_subject import OPTIONS, subject_of
 from attn_docs.testing.judgement import Judgement, because, findings
+from attn_docs.testing.random_state import random_state_kept
 from attn_docs.testing.report import ATTENTION, Report, check_names, check_reasons, waived
 from attn_docs.testing.subject import SubjectError, one_thread
 
@@ -72,7 +73,7 @@ def check_attention(
     check_names("require", require)
     check_reasons(waive)
     place = device_of(device)
-    with one_thread(), torch.random.fork_rng([]), torch.enable_grad():
+    with one_thread(), random_state_kept(), torch.enable_grad():
         try:
             insight = look_at(subject_of(attend, told, place))
         except SubjectError as error:

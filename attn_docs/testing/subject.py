@@ -9,7 +9,7 @@ from typing import Literal, Protocol, Self
 import torch
 from torch import Tensor
 
-CONTEXT_NAMES = ("context", "memory", "encoder_hidden_states", "key_value_states")
+CONTEXT_NAMES = ("context", "memory", "encoder_hidden_states", "key_value_states", "cond")
 Mode = Literal["evaluation", "training"]
 PYTORCH, OURS = Path(torch.__file__).parent, Path(__file__).parent
 SEEDS = range(8)  # as many as uncover what dropout hides

@@ -31,6 +31,7 @@ for finding in report.findings:
 #> pass           projections
 #> fail           head layout         the heads of one position attend to each other
 #> not applicable group order
+#> not applicable rotation
 #> not applicable mask used
 #> not applicable mask polarity
 #> not applicable mask axis
