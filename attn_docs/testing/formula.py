@@ -89,6 +89,7 @@ class Hypothesis:
     rotary: Pairs | None = None
     theta: float = 0.0
     turns_values: bool = False
+    softcap: float | None = None  # scaled scores become softcap · tanh(scores / softcap)
 
 
 def one_thing_wrong(right: Hypothesis) -> Iterator[Hypothesis]:
@@ -166,7 +167,7 @@ def attention(
     the weights are zero.
     """
     scores = query @ key.mT if how.axis != "swapped" else key @ query.mT
-    scores = _masked(scores, mask, divisor, how.mask)
+    scores = _masked(scores, mask, divisor, how)
     dim = {"queries": -2, "heads": -3}.get(how.axis, -1)
     weights = torch.softmax(scores, dim).nan_to_num(0.0)
     if mask is not None and how.mask == "after":
@@ -177,18 +178,20 @@ def attention(
     return output, weights
 
 
-def _masked(scores: Tensor, mask: Tensor | None, divisor: float, how: Masking) -> Tensor:
+def _masked(scores: Tensor, mask: Tensor | None, divisor: float, how: Hypothesis) -> Tensor:
     """Scale and mask scores before the softmax."""
-    if mask is not None and how == "before":
+    if mask is not None and how.mask == "before":
         return scores * mask / divisor
     scores = scores / divisor
+    if how.softcap is not None:
+        scores = how.softcap * torch.tanh(scores / how.softcap)
     if mask is None:
         return scores
-    if how == "zero":
+    if how.mask == "zero":
         return scores * mask
-    if how == "added":
+    if how.mask == "added":
         return scores + mask
-    kept = _kept(mask, how)
+    kept = _kept(mask, how.mask)
     return scores if kept is None else scores.masked_fill(~kept, -math.inf)
 
 

@@ -1,46 +1,211 @@
 """Checks of functions alone: numbers by the formula, and options that only functions have."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from attn_docs.testing.checks import shared
 from attn_docs.testing.checks.chance import ELSEWHERE, NOT_RESCALED, ON_SCORES
+from attn_docs.testing.checks.gradients import wrong_gradient
 from attn_docs.testing.checks.masks import leak_with_mask
 from attn_docs.testing.formula import MASKS, TILED
-from attn_docs.testing.function_insight import (
-    RIGHT,
-    FunctionInsight,
-    by_formula,
-    identity,
-    near,
-    seen,
+from attn_docs.testing.function_insight import UNKNOWN, FunctionInsight, precision, seen
+from attn_docs.testing.function_subject import (
+    BATCH,
+    HEADS,
+    KEYS,
+    QUERIES,
+    FunctionSubject,
+    name_of,
 )
-from attn_docs.testing.function_subject import HEAD_DIM, KEYS, QUERIES, FunctionSubject
+from attn_docs.testing.function_ways import NOT_A_SUM, near
 from attn_docs.testing.insight import mask_unfit
 from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped, unknown
-from attn_docs.testing.patterns import pattern_evidence, sample_mask
+from attn_docs.testing.patterns import LENGTH, pattern_evidence, sample_mask
 from attn_docs.testing.subject import SubjectError, WrongShapeError, seeded
 from attn_docs.testing.wrongs import normalised_over
 
+LONG = (70, 130)  # more than a block of most kernels
+HALVES = (torch.float16, torch.bfloat16)
+
 
 def oracle(insight: FunctionInsight) -> Judgement:
-    """Plain calls of several shapes agree with the formula."""
-    subject, worst = insight.subject, 0.0
-    lengths = ((QUERIES, KEYS), (KEYS, QUERIES), (1, KEYS), (KEYS, 1))
-    for n, m in ((KEYS, KEYS),) if subject.square else lengths:
-        inputs = subject.inputs(n=n, m=m)
-        error = (subject.attend(*inputs) - by_formula(inputs)).abs().max().item()
-        if not error <= 1e-9:
-            evidence = f"{n} queries and {m} keys: off by {error:.2e}"
-            return failed(evidence, insight.root_cause)
-        worst = max(worst, error)
-    return passed(f"the formula's numbers within {worst:.1e}")
+    """Plain calls of several shapes agree with the formula, and so do their gradients."""
+    subject, how = insight.subject, insight.how
+    if insight.root_cause:
+        return failed(f"{smallest(insight)}{precision(insight)}", insight.root_cause)
+    if insight.inside in HALVES:
+        name = name_of(insight.inside)
+        return failed(
+            f"given float64, it errs as {name} does",
+            f"precision is lost inside; if {name} is meant, say dtype=torch.{name}",
+        )
+    worst = 0.0
+    for said, call in _plain_calls(subject):
+        found = _judge_plain(insight, said, call)
+        if isinstance(found, Judgement):
+            return found
+        worst = max(worst, found)
+    if wrong := wrong_gradient(insight) or _no_gradient(insight):
+        return wrong
+    if how is None:
+        return unknown(f"{UNKNOWN}: {smallest(insight)}{precision(insight)}")
+    if how.softcap != insight.softcap:
+        return unknown(
+            f"the formula's numbers within {worst:.1e} with a soft-cap of {how.softcap:.4g}: say "
+            f"softcap={how.softcap:.4g} if that is meant{precision(insight)}"
+        )
+    return passed(f"the formula's numbers within {worst:.1e}{precision(insight)}")
+
+
+def _plain_calls(subject: FunctionSubject) -> Iterator[tuple[str, dict[str, int]]]:
+    """Yield the sizes of each plain call, in words: unusual ones, and more than a block of keys."""
+    pairs = [(QUERIES, KEYS), (KEYS, QUERIES), (1, KEYS), (KEYS, 1), (1, 1), LONG, LONG[::-1]]
+    if subject.square:
+        pairs = [(KEYS, KEYS), (1, 1), (LONG[1], LONG[1])]
+    for n, m in subject.lengths or pairs:
+        sizes = {"n": n, "m": m}
+        if max(n, m) > KEYS and not subject.lengths:
+            sizes |= {"batch": 1, "heads": 2}
+        yield f"{n} queries and {m} keys", sizes
+    n, m = subject.plain
+    yield f"a batch of one, {n} queries and {m} keys", {"n": n, "m": m, "batch": 1}
+
+
+def _judge_plain(insight: FunctionInsight, said: str, sizes: dict[str, int]) -> Judgement | float:
+    """Return the error of a plain call, or that it is too large."""
+    subject = insight.subject
+    inputs = subject.inputs(**sizes)
+    made, failure = _attempt(insight, said, inputs)
+    if made is None:
+        return failure
+    if insight.how is None:
+        return _by_itself(insight, said, inputs, made)
+    right = insight.expected(inputs)
+    if not insight.near(right, made):
+        off = (made.double() - right).abs().max().item()
+        return failed(f"{said}: off by {off:.2e}", lambda: _from_length(insight, inputs, made))
+    strided = replace(subject, how_called=replace(subject.how_called, strided=True))
+    again, failure = _attempt(insight, f"{said}, tensors that are not contiguous", inputs, strided)
+    if again is None:
+        return failure
+    if not insight.near(right, again):
+        return failed(
+            f"{said}: off by {(again.double() - right).abs().max():.2e} where tensors are not "
+            "contiguous",
+            "the strides of the tensors are not respected: a view of memory for their shape",
+        )
+    return (made.double() - right).abs().max().item()
+
+
+def _attempt(
+    insight: FunctionInsight,
+    said: str,
+    inputs: list[Tensor],
+    subject: FunctionSubject | None = None,
+    **options: Any,
+) -> tuple[Tensor | None, Judgement]:
+    """Return what a call gives, or none and that it raised."""
+    try:
+        return (subject or insight.subject).attend(*inputs, **options).detach(), passed("")
+    except WrongShapeError as error:
+        return None, failed(f"{said} gave shape {error.shape}", "queries and keys are swapped")
+    except SubjectError as error:
+        return None, failed(f"{said} raised {error}", "the call raises an exception")
+
+
+def _by_itself(
+    insight: FunctionInsight, said: str, inputs: list[Tensor], made: Tensor
+) -> Judgement | float:
+    """Judge a call without a formula: a query alone, and shuffled keys, give the same."""
+    subject, (query, key, value) = insight.subject, inputs
+    if subject.lengths:
+        return 0.0
+    order = torch.arange(key.size(-2) - 1, -1, -1, device=subject.device)
+    shuffled = subject.attend(query, key[..., order, :], value[..., order, :])
+    if not insight.near(made, shuffled):
+        off = (made - shuffled).abs().max().item()
+        return failed(
+            f"{said}: turning keys and values round changes the output by {off:.2e}",
+            "what a key counts depends on where it stands: blocks are joined wrongly, or masked",
+        )
+    if not subject.square and query.size(-2) > 1:
+        alone = subject.attend(query[..., :1, :], key, value)
+        if not insight.near(made[..., :1, :], alone):
+            off = (made[..., :1, :] - alone).abs().max().item()
+            return failed(
+                f"{said}: the first query alone differs by {off:.2e}",
+                "what a query gets depends on other queries",
+            )
+    return 0.0
+
+
+def _from_length(insight: FunctionInsight, inputs: list[Tensor], made: Tensor) -> str:
+    """Name what is wrong with a plain call that is right at other lengths."""
+    named = insight.named(inputs, made)
+    if named != UNKNOWN or insight.subject.lengths:
+        return named
+    return first_wrong(insight, insight.expected) or named
+
+
+def first_wrong(
+    insight: FunctionInsight, right: Callable[[list[Tensor]], Tensor], **options: Any
+) -> str:
+    """Name the smallest number of words at which a call is wrong; empty if none is found."""
+    subject = insight.subject
+    for length in range(1, LONG[1] + 1):
+        inputs = subject.inputs(n=length, m=length, batch=1, heads=2)
+        given = dict(options)
+        if isinstance(given.get("attn_mask"), Tensor):
+            given["attn_mask"] = sample_mask(length, subject.device)
+        if not insight.near(right(inputs), subject.attend(*inputs, **given).detach()):
+            if length == 1:
+                return ""
+            return (
+                f"right up to {length - 1} words, wrong from {length}: blocks of {length - 1} are "
+                "joined wrongly, as without rescaling sums to a common maximum, or masked wrongly"
+            )
+    return ""
+
+
+def _no_gradient(insight: FunctionInsight) -> Judgement | None:
+    if insight.subject.differentiable or not insight.backward:
+        return None
+    return failed(
+        "the output requires no gradient though query, key and value do",
+        "no gradient flows back: torch.no_grad, detach or a kernel without a backward; for a "
+        "kernel of inference say backward=False",
+    )
+
+
+def smallest(insight: FunctionInsight) -> str:
+    """Say what one query makes of two keys, and what the formula makes of them."""
+    subject = insight.subject
+    n, m = (1, 2)
+    if subject.lengths or subject.square:
+        n, m = subject.lengths[0] if subject.lengths else (2, 2)
+    query, key, _ = subject.inputs(n=n, m=m, heads=1, batch=1)
+    try:
+        made = subject.weights(query, key)[0, 0, 0, :2]
+    except SubjectError as error:
+        return f"1 head, {n} queries and {m} keys raised {error}"
+    scores = (query.double() @ key.double().mT)[0, 0, 0]
+    right = (scores / subject.head_dim**0.5).softmax(-1)
+    return (
+        f"for scores {_numbers(scores[:2])} before the scale the first weights are "
+        f"{_numbers(made)}, by the formula {_numbers(right[:2])}"
+    )
+
+
+def _numbers(numbers: Tensor) -> str:
+    return "(" + ", ".join(f"{number:.4g}" for number in numbers.tolist()) + ")"
 
 
 def scale(insight: FunctionInsight) -> Judgement:
-    """Scores are divided by √head_dim, or multiplied by `scale`."""
+    """Scores are divided by √head_dim, or multiplied by `scale`, whatever else is asked for."""
     subject, how = insight.subject, insight.how
     if how is None:
         return unknown("no way of computing that is searched reproduces the output")
@@ -49,66 +214,124 @@ def scale(insight: FunctionInsight) -> Judgement:
     if how.divisor != "√head_dim":
         return failed(insight.root_cause, insight.root_cause)
     if "scale" in subject.takes:
-        inputs = subject.inputs()
-        given = subject.attend(*inputs, scale=0.3)
-        error = (given - by_formula(inputs, scale=0.3)).abs().max()
-        if not error <= 1e-9:
-            return failed(f"scale=0.3 gives numbers off by {error:.2e}", _use(inputs, given))
-    return passed(f"scores are divided by √{HEAD_DIM}")
+        for said, options, mask in _besides(insight):
+            inputs = subject.inputs(**_square(subject)) if options else subject.inputs()
+            made, failure = _attempt(insight, f"scale=0.3{said}", inputs, scale=0.3, **options)
+            if made is None:
+                return failure
+            right = insight.expected(inputs, mask, scale=0.3)
+            if not insight.near(right, made):
+                error = (made.double() - right).abs().max()
+                return failed(
+                    f"scale=0.3{said} gives numbers off by {error:.2e}",
+                    _use(insight, inputs, made, mask) + said,
+                )
+    return passed(f"scores are divided by √{subject.head_dim}")
 
 
-def _use(inputs: list[Tensor], given: Tensor) -> str:
+def _square(subject: FunctionSubject) -> dict[str, int]:
+    n, m = subject.lengths[0] if subject.lengths else (KEYS, KEYS)
+    return {"n": n, "m": m}
+
+
+def _besides(
+    insight: FunctionInsight,
+) -> Iterator[tuple[str, dict[str, Any], Tensor | None]]:
+    """Yield what may be asked for besides an option, in words, and the mask it stands for."""
+    subject = insight.subject
+    n, m = _square(subject).values()
+    yield "", {}, None
+    if not mask_unfit(insight):
+        mask = sample_mask(max(n, m), subject.device)[:n, :m]
+        yield " with a mask", {"attn_mask": mask}, mask
+    if not insight.no_causal and insight.alignment:
+        yield " with is_causal=True", {"is_causal": True}, insight.triangle(n, m)
+
+
+def _use(insight: FunctionInsight, inputs: list[Tensor], given: Tensor, mask: Tensor | None) -> str:
     """Say what is made of scale=0.3."""
+    usual = insight.subject.head_dim**-0.5
     reasons = {
-        "the argument scale is ignored": HEAD_DIM**-0.5,
+        "the argument scale is ignored": usual,
         "the argument scale divides the scores, expected to multiply them": 1 / 0.3,
-        "the argument scale is applied besides 1/√head_dim": 0.3 * HEAD_DIM**-0.5,
+        "the argument scale is applied besides 1/√head_dim": 0.3 * usual,
     }
     for reason, factor in reasons.items():
-        if near(by_formula(inputs, scale=factor), given):
+        if insight.near(insight.expected(inputs, mask, scale=factor), given):
             return reason
     return "the argument scale is not the factor on the scores"
 
 
 def weights(insight: FunctionInsight) -> Judgement:
-    """With the identity as values, the output is the weights: rows sum to 1."""
-    query, key, _ = insight.subject.inputs()
-    made = insight.subject.attend(query, key, identity(insight.subject))
+    """With ones and zeros as values, the output is the weights: rows sum to 1."""
+    subject = insight.subject
+    inputs = subject.inputs()
+    made = subject.weights(*inputs[:2]).detach().double()
     off = {dim: (made.sum(dim) - 1).abs().max().item() for dim in (-1, -2, 1)}
-    if off[-1] <= 1e-9 and made.min() >= 0:
-        return passed(f"rows sum to 1 within {off[-1]:.1e}")
-    reason = "the weights are no distribution over the keys"
-    if off[-2] <= 1e-9:
+    least = made.min().item()
+    if off[-1] <= subject.tolerance and least >= -subject.tolerance:
+        output = subject.attend(*inputs).detach()
+        if insight.near(made @ inputs[2].double(), output):
+            return passed(f"rows sum to 1 within {off[-1]:.1e}, and the output is their sum")
+        return failed("the output differs from the weights times the values", NOT_A_SUM)
+    reason = insight.odd or "the weights are no distribution over the keys"
+    if off[-2] <= subject.tolerance:
         reason = normalised_over("queries")
-    elif off[1] <= 1e-9:
+    elif off[1] <= subject.tolerance:
         reason = normalised_over("heads")
     sums = made.sum(-1)
-    return failed(f"rows sum to between {sums.min():.3g} and {sums.max():.3g}", reason)
+    below = f"; the smallest weight is {least:.3g}" if least < 0 else ""
+    return failed(f"rows sum to between {sums.min():.6g} and {sums.max():.6g}{below}", reason)
 
 
 def group_order(insight: FunctionInsight) -> Judgement:
-    """With fewer key heads, neighbouring query heads share one."""
+    """With fewer key heads, neighbouring query heads share one, whatever else is asked for."""
     subject = insight.subject
+    flag: dict[str, Any] = {"enable_gqa": True}
     if "enable_gqa" not in subject.takes:
-        return skipped("the function takes no enable_gqa")
-    inputs = subject.inputs(kv_heads=2)
-    try:
-        output = subject.attend(*inputs, enable_gqa=True)
-    except SubjectError as error:
-        return skipped(f"enable_gqa=True raised {error}")
-    right = replace(insight.how or RIGHT, num_kv_heads=2)
-    expected = by_formula(inputs, how=right)
-    if near(expected, output):
-        return passed("2 key heads serve 4 query heads in a row")
-    reason = "query heads are matched with the wrong key heads"
+        try:  # some take fewer heads unasked
+            subject.attend(*subject.inputs(kv_heads=2))
+        except SubjectError:
+            return skipped("the function takes no enable_gqa, and no other number of key heads")
+        flag = {}
+    for kv_heads in (2, 1):
+        for said, options, mask in _with_scale(insight):
+            inputs = subject.inputs(**_square(subject), kv_heads=kv_heads)
+            said = f"{kv_heads} key heads for {HEADS} query heads{said}"  # noqa: PLW2901
+            made, failure = _attempt(insight, said, inputs, **options, **flag)
+            if made is None:
+                return failure
+            right = insight.expected(inputs, mask, scale=options.get("scale"))
+            if not insight.near(right, made):
+                error = (made.double() - right).abs().max()
+                return failed(f"{said}: off by {error:.2e}", _tiling(insight, inputs, made, mask))
+    unasked = "" if flag else ", unasked"
+    return passed(f"2 key heads serve {HEADS} query heads in a row{unasked}")
+
+
+def _with_scale(
+    insight: FunctionInsight,
+) -> Iterator[tuple[str, dict[str, Any], Tensor | None]]:
+    yield from _besides(insight)
+    if "scale" in insight.subject.takes and insight.how is not None:
+        yield " and scale=0.3", {"scale": 0.3}, None
+
+
+def _tiling(
+    insight: FunctionInsight, inputs: list[Tensor], made: Tensor, mask: Tensor | None
+) -> str:
+    """Name the order in which query heads are matched with key heads."""
     for groups, text in TILED.items():
-        if near(by_formula(inputs, how=replace(right, groups=groups)), output):
-            reason = text
-    return failed(f"off by {(expected - output).abs().max():.2e}", reason)
+        if insight.near(
+            insight.expected(inputs, mask, how=replace(insight.way, groups=groups)), made
+        ):
+            return text
+    named = insight.named(inputs, made, mask)
+    return named if named != UNKNOWN else "query heads are matched with the wrong key heads"
 
 
 def causality(insight: FunctionInsight) -> Judgement:
-    """With is_causal=True no output depends on a later key."""
+    """With is_causal=True no output depends on a later key, and the numbers are the formula's."""
     if insight.no_causal:
         return skipped(insight.no_causal)
     subject = insight.subject
@@ -122,8 +345,47 @@ def causality(insight: FunctionInsight) -> Judgement:
     for mode in subject.modes:
         if leak := leak_with_mask(insight, mode):
             return leak
+    return _misaligned(insight) or _causal_numbers(insight) or passed(_hidden(insight))
+
+
+def _hidden(insight: FunctionInsight) -> str:
     hidden = "no output depends on a later key"
-    return passed(hidden) if subject.square else _aligned(subject, hidden)
+    if insight.subject.square or insight.subject.lengths:
+        return hidden
+    which = insight.alignment
+    return f"{hidden}; with 3 queries and 5 keys the {which} query is level with the {which} key"
+
+
+def _causal_numbers(insight: FunctionInsight) -> Judgement | None:
+    """Judge the numbers with is_causal, at several lengths; None if they are right."""
+    subject = insight.subject
+    pairs = [(KEYS, KEYS), (1, 1), (LONG[1], LONG[1])]
+    if not subject.square:
+        pairs += [(QUERIES, KEYS), (1, KEYS), LONG]
+    for n, m in [pair for pair in subject.lengths if pair[0] == pair[1]] or pairs:
+        inputs = subject.inputs(n=n, m=m, batch=1, heads=2)
+        said, mask = f"is_causal=True, {n} queries and {m} keys", insight.triangle(n, m)
+        made, failure = _attempt(insight, said, inputs, is_causal=True)
+        if made is None:
+            return failure
+        right = insight.expected(inputs, mask)
+        if not insight.near(right, made):
+            off = (made.double() - right).abs().max()
+            return failed(
+                f"{said}: off by {off:.2e}",
+                lambda: _causal_cause(insight, inputs, made, mask),  # noqa: B023
+            )
+    return None
+
+
+def _causal_cause(
+    insight: FunctionInsight, inputs: list[Tensor], made: Tensor, mask: Tensor
+) -> str:
+    """Name what is wrong with the numbers of a causal call."""
+    named = insight.named(inputs, made, mask)
+    if named != UNKNOWN:
+        return f"with is_causal=True, {named}"
+    return _at_length(insight, "is_causal", is_causal=True) or named
 
 
 def _triangle(found: Tensor) -> str:
@@ -142,21 +404,41 @@ def _triangle(found: Tensor) -> str:
     )
 
 
-def _aligned(subject: FunctionSubject, hidden: str) -> Judgement:
-    """Judge with which key the first of fewer queries is level."""
-    found = seen(subject, 3, 5, causal=True)
-    ones = torch.ones_like(found)
-    aligned = {"first": ones.tril(), "last": ones.tril(2)}
-    for which, wanted in aligned.items():
-        if torch.equal(found, wanted):
-            return passed(
-                f"{hidden}; with 3 queries and 5 keys the {which} query is level with the {which} "
-                "key"
-            )
+def _misaligned(insight: FunctionInsight) -> Judgement | None:
+    """Judge with which key the first of fewer queries is level; None if with either end."""
+    if insight.alignment:
+        return None
+    found = seen(insight.subject, 3, 5, causal=True)
     return failed(
-        f"3 queries and 5 keys: {pattern_evidence(found, aligned['first'])}",
+        f"3 queries and 5 keys: {pattern_evidence(found, torch.ones_like(found).tril())}",
         "with fewer queries than keys the causal mask is aligned with neither end",
     )
+
+
+def mask_axes(insight: FunctionInsight) -> Judgement:
+    """A mask may differ between samples and between heads, as its axes say."""
+    if mask_unfit(insight):
+        return passed("")  # another property says why
+    subject, call = insight.subject, insight.subject.how_called
+    n, m = _square(subject).values()
+    inputs = subject.inputs(n=n, m=m)
+    sizes = [(1, 1), (BATCH, 1), (1, HEADS), (BATCH, HEADS)]
+    if call.layout == "hnd" or call.mask_axes == 3:
+        sizes = [(BATCH, HEADS)] if call.layout == "hnd" else [(BATCH, 1)]
+    for batch, heads in sizes:
+        generator = torch.Generator().manual_seed(10 * batch + heads)
+        mask = torch.rand(batch, heads, n, m, generator=generator) < 0.6
+        mask[..., 0] = True
+        mask = mask.to(subject.device)
+        said = f"a mask of shape {tuple(mask.shape)}"
+        made, failure = _attempt(insight, said, inputs, attn_mask=mask)
+        if made is None:
+            return failure
+        right = insight.expected(inputs, mask)
+        if not insight.near(right, made):
+            off = (made.double() - right).abs().max()
+            return failed(f"{said}: off by {off:.2e}", "the masks of samples or heads are mixed up")
+    return passed("also with a mask for each sample and head")
 
 
 def permutation(insight: FunctionInsight) -> Judgement:
@@ -165,10 +447,9 @@ def permutation(insight: FunctionInsight) -> Judgement:
     if judgement.verdict != "pass":
         return judgement
     subject = insight.subject
-    query, key, value = subject.inputs()
-    order = torch.tensor([3, 0, 5, 1, 6, 4, 2], device=subject.device)
-    shuffled = subject.attend(query, key[..., order, :], value[..., order, :])
-    error = (shuffled - subject.attend(query, key, value)).abs().max().item()
+    x, context = subject.words(1, LENGTH), subject.words(1, LENGTH, seed=1)
+    shuffled = subject.call(x, context=context[..., shared.ORDER, :])
+    error = (shuffled - subject.call(x, context=context)).abs().max().item()
     return judge(
         error <= subject.tolerance,
         f"{judgement.evidence}; shuffled pairs of key and value change it by {error:.1e}",
@@ -178,67 +459,119 @@ def permutation(insight: FunctionInsight) -> Judgement:
 def lengths(insight: FunctionInsight) -> Judgement:
     """Queries and keys of different number, values of another size, and a mask for them."""
     subject = insight.subject
-    for n, m in ((QUERIES, KEYS), (KEYS, QUERIES)):
-        evidence, inputs = f"{n} queries and {m} keys", subject.inputs(n=n, m=m)
+    pairs = [pair for pair in subject.lengths if pair[0] != pair[1]]
+    if subject.lengths and not pairs:
+        return skipped("the lengths told are of as many queries as keys")
+    for n, m in pairs or ((QUERIES, KEYS), (KEYS, QUERIES), LONG, LONG[::-1]):
+        said, inputs = f"{n} queries and {m} keys", subject.inputs(n=n, m=m, batch=1)
         try:
             subject.attend(*inputs)
         except WrongShapeError as error:
-            return failed(f"{evidence} gave shape {error.shape}", "queries and keys are swapped")
+            return failed(f"{said} gave shape {error.shape}", "queries and keys are swapped")
         except SubjectError as error:
             cause = "the length of the queries is used for the keys"
-            return failed(f"{evidence} raised {error}", cause)
-        if not mask_unfit(insight):
-            mask = sample_mask(KEYS, subject.device)[:n, :m]
-            off = (subject.attend(*inputs, attn_mask=mask) - by_formula(inputs, mask)).abs().max()
-            if not off <= subject.tolerance:
-                cause = "the mask is right for as many queries as keys, and for no other number"
-                return failed(f"{evidence}, with a mask: off by {off:.2e}", cause)
+            return failed(f"{said} raised {error}", cause)
+        if not mask_unfit(insight) and (wrong := _masked(insight, said, inputs)):
+            return wrong
     return passed(f"{QUERIES} queries and {KEYS} keys, and the reverse")
+
+
+def _masked(insight: FunctionInsight, said: str, inputs: list[Tensor]) -> Judgement | None:
+    """Judge a mask for some lengths; None if it does what it should."""
+    subject = insight.subject
+    n, m = inputs[0].size(-2), inputs[1].size(-2)
+    mask = sample_mask(max(n, m), subject.device)[:n, :m]
+    made, failure = _attempt(insight, f"{said}, with a mask", inputs, attn_mask=mask)
+    if made is None:
+        return failure
+    right = insight.expected(inputs, mask)
+    if insight.near(right, made):
+        return None
+    cause = "the mask is right for as many queries as keys, and for no other number"
+    return failed(
+        f"{said}, with a mask: off by {(made.double() - right).abs().max():.2e}",
+        lambda: _at_length(insight, "a mask", attn_mask=mask) or cause,
+    )
+
+
+def _at_length(insight: FunctionInsight, what: str, **options: Any) -> str:
+    """Name the number of words from which a call is wrong; empty if none is found."""
+    if insight.subject.lengths:
+        return ""
+
+    def right(parts: list[Tensor]) -> Tensor:
+        length = parts[0].size(-2)
+        mask = sample_mask(length, insight.subject.device)
+        return insight.expected(
+            parts, insight.triangle(length, length) if "is_causal" in options else mask
+        )
+
+    named = first_wrong(insight, right, **options)
+    return f"with {what}, {named}" if named else ""
 
 
 DROPPED = 0.25
 
 
 def dropout(insight: FunctionInsight) -> Judgement:
-    """With dropout_p, weights are dropped and the rest grow."""
+    """With dropout_p, weights are dropped and the rest grow, also with a mask or is_causal."""
     subject = insight.subject
     if "dropout_p" not in subject.takes:
         return skipped("the function takes no dropout_p")
-    query, key, _ = subject.inputs()
-    values = identity(subject)
-    plain = subject.attend(query, key, values)
-    seeded(0, subject.device)
-    weights = torch.stack([subject.attend(query, key, values, dropout_p=DROPPED) for _ in range(8)])
-    return _dropped(weights / plain, weights.sum(-1))
+    query, key, _ = subject.inputs(**_square(subject))
+    judgement = passed("")
+    for said, options, mask in _besides(insight):
+        plain = subject.weights(query, key, **options).detach().double()
+        seeded(0, subject.device)
+        draws = [
+            subject.weights(query, key, dropout_p=DROPPED, **options).detach() for _ in range(4)
+        ]
+        drawn = torch.stack(draws).double()
+        allowed = (
+            torch.ones_like(plain, dtype=torch.bool) if mask is None else mask.expand_as(plain)
+        )
+        if drawn[:, ~allowed].any():
+            return failed(
+                f"dropout_p={DROPPED}{said}: what is masked gets a weight of "
+                f"{drawn[:, ~allowed].abs().max():.2g}",
+                "the mask is lost when dropout_p is given",
+            )
+        judgement = _dropped((drawn / plain)[:, allowed], drawn.sum(-1), subject.tolerance)
+        if judgement.verdict != "pass":
+            return replace(judgement, evidence=judgement.evidence + said)
+    return judgement
 
 
-def _dropped(ratio: Tensor, sums: Tensor) -> Judgement:
+def _dropped(ratio: Tensor, sums: Tensor, tolerance: float) -> Judgement:
     """Judge by the ratio of weights to what they are without dropout, and by their sums."""
-    if near(ratio, torch.ones_like(ratio)):
+    slack = max(1e-6, 10 * tolerance)
+    if near(ratio, torch.ones_like(ratio), tolerance):
         return failed(f"dropout_p={DROPPED} changes nothing", "the argument dropout_p is ignored")
     dropped = ratio.abs() < 1e-6
     kept, share = ratio[~dropped], dropped.double().mean().item()
-    if dropped.any() and near(kept, torch.full_like(kept, 1 / (1 - DROPPED)), 1e-6):
+    if dropped.any() and near(kept, torch.full_like(kept, 1 / (1 - DROPPED)), slack):
         return judge(
             0.15 < share < 0.35,
             f"dropout_p={DROPPED} drops {share:.0%}, the rest grow by 4/3",
             "another share is dropped than asked for",
         )
     reason = ELSEWHERE
-    if near(sums, torch.ones_like(sums), 1e-6):
+    if near(sums, torch.ones_like(sums), slack):
         reason = ON_SCORES
-    elif dropped.any() and near(kept, torch.ones_like(kept), 1e-6):
+    elif dropped.any() and near(kept, torch.ones_like(kept), slack):
         reason = NOT_RESCALED
     return failed(f"weights are {ratio.min():.3g} to {ratio.max():.3g} times those without", reason)
 
 
 def half_precision(insight: FunctionInsight) -> Judgement:
     """In float16 the output is finite and close to float64's; say how large scores may be."""
+    if insight.subject.dtype in HALVES:
+        return passed(f"all of this report is judged{precision(insight).removeprefix('; judged')}")
     judgement = shared.half_precision(insight)
     if judgement.verdict != "pass":
         return judgement
-    half = insight.subject.to(torch.float16)
-    query, key, value = half.inputs(n=KEYS)
+    half = replace(insight.subject, dtype=torch.float16)
+    query, key, value = half.inputs(**_square(half))
     large = half.attend((30 * query).abs(), (30 * key).abs(), value)
     limit = (
         "scores above 65504 before the scale stay finite"
