@@ -16,6 +16,7 @@ from attn_docs.testing.formula import (
     one_thing_wrong,
     repeat_heads,
 )
+from attn_docs.testing.function_call import MASK_AXES
 from attn_docs.testing.function_subject import (
     BATCH,
     HEADS,
@@ -114,9 +115,10 @@ class FunctionInsight:
     @cached_property
     def masked_and_causal(self) -> Mapping[Mode, Tensor]:
         """Which keys are seen with a mask and is_causal at once, by mode; without refusals."""
-        if not self.subject.differentiable:
+        if not (self.takes_both and self.subject.differentiable):
             return {}
-        return seen_with_both(self)
+        alone = seen(self.subject, KEYS, KEYS, causal=True)
+        return {} if alone.triu(1).any() else seen_with_both(self)
 
     @cached_property
     def alignment(self) -> str:
@@ -194,7 +196,21 @@ def look_at(
     insight = FunctionInsight(subject, how, odd, softcap, inside, backward)
     if insight.no_masks:
         return insight
-    return replace(insight, masks={mode: _look_at_mask(insight) for mode in subject.modes})
+    return _with_masks(insight)
+
+
+def _with_masks(insight: FunctionInsight) -> FunctionInsight:
+    """Return the insight with what a mask does, with as many axes as the function can read."""
+    first = _look_at_mask(insight)
+    for axes in MASK_AXES[1:] if first.kind == "raised" else ():
+        call = insight.subject.how_called
+        guesses = (*call.guesses, f"a mask has {axes} axes, since {first.evidence}")
+        call = replace(call, mask_axes=axes, guesses=guesses)
+        tried = replace(insight, subject=replace(insight.subject, how_called=call))
+        behaviour = _look_at_mask(tried)
+        if behaviour.kind != "raised":
+            return replace(tried, masks=dict.fromkeys(tried.subject.modes, behaviour))
+    return replace(insight, masks=dict.fromkeys(insight.subject.modes, first))
 
 
 def _for_functions(how: Hypothesis) -> bool:
@@ -220,7 +236,10 @@ def _way(subject: FunctionSubject, softcap: float | None) -> Hypothesis | None:
         if all(insight.near(insight.expected(inputs), made) for inputs, made in calls):
             return how
     if (divisor := _divisor(subject)) is not None:
-        return replace(RIGHT, divisor=divisor)
+        how = replace(RIGHT, divisor=divisor)
+        insight = FunctionInsight(subject, how)
+        if insight.near(insight.expected(first), calls[0][1]):
+            return how
     found = None if rounded else softcap_of(subject)
     return None if found is None else replace(RIGHT, softcap=found)
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from attn_docs.testing.function_call import MASK_AXES, Call, scaled_by
-from attn_docs.testing.patterns import LENGTH, sample_mask
+from attn_docs.testing.function_call import Call, scaled_by
+from attn_docs.testing.patterns import LENGTH
 from attn_docs.testing.subject import Mode, SubjectError, WrongShapeError, foreign
 
 # Sizes such that no two of the divisors that are searched are the same number.
@@ -199,7 +199,7 @@ def subject_of(
             subject = replace(  # noqa: PLW2901  (the same, with what was guessed)
                 subject, how_called=_said(subject, tried[0], first), tolerance=_tolerance(subject)
             )
-            return _mask_axes(_effective(subject))
+            return _effective(subject)
     query, key, value = (str(tuple(tensor.shape)) for tensor in tried[0].inputs())
     raise ValueError(
         f"attend must run on query {query}, key {key} and value {value}; it raised {first}"
@@ -304,26 +304,6 @@ def _effective(subject: FunctionSubject) -> FunctionSubject:
                 continue  # it does something with it, and is judged
         call = replace(call, names={k: v for k, v in call.names.items() if k != option})
     return replace(subject, how_called=call)
-
-
-def _mask_axes(subject: FunctionSubject) -> FunctionSubject:
-    """Return the subject with the number of axes that its masks have; two if it takes none."""
-    if "attn_mask" not in subject.takes:
-        return subject
-    x, mask = subject.words(2, KEYS), sample_mask(KEYS, subject.device)
-    why = ""
-    for axes in MASK_AXES:
-        call = replace(subject.how_called, mask_axes=axes)
-        if why:
-            call = replace(call, guesses=(*call.guesses, f"a mask has {axes} axes, since {why}"))
-        changed = replace(subject, how_called=call)
-        try:
-            changed.call(x, mask)
-        except SubjectError as error:
-            why = why or f"with {axes} it raised {error}"
-        else:
-            return changed
-    return subject
 
 
 def name_of(dtype: torch.dtype) -> str:

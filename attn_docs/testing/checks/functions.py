@@ -158,6 +158,7 @@ def first_wrong(
     subject = insight.subject
     for length in range(1, LONG[1] + 1):
         inputs = subject.inputs(n=length, m=length, batch=1, heads=2)
+        inputs[1][..., -1, :] *= 4  # that the last key raises the maximum
         given = dict(options)
         if isinstance(given.get("attn_mask"), Tensor):
             given["attn_mask"] = sample_mask(length, subject.device)
@@ -304,7 +305,8 @@ def group_order(insight: FunctionInsight) -> Judgement:
             right = insight.expected(inputs, mask, scale=options.get("scale"))
             if not insight.near(right, made):
                 error = (made.double() - right).abs().max()
-                return failed(f"{said}: off by {error:.2e}", _tiling(insight, inputs, made, mask))
+                tell = _use if "scale" in options else _tiling
+                return failed(f"{said}: off by {error:.2e}", tell(insight, inputs, made, mask))
     unasked = "" if flag else ", unasked"
     return passed(f"2 key heads serve {HEADS} query heads in a row{unasked}")
 
@@ -341,7 +343,7 @@ def causality(insight: FunctionInsight) -> Judgement:
         if not torch.equal(found, wanted):
             whole = seen(subject, KEYS, KEYS, causal=True)
             evidence = f"length {length}: {pattern_evidence(found, wanted)}"
-            return failed(evidence, _triangle(whole))
+            return failed(evidence, lambda: _pattern_cause(insight, whole))  # noqa: B023
     for mode in subject.modes:
         if leak := leak_with_mask(insight, mode):
             return leak
@@ -388,11 +390,27 @@ def _causal_cause(
     return _at_length(insight, "is_causal", is_causal=True) or named
 
 
+def _pattern_cause(insight: FunctionInsight, whole: Tensor) -> str:
+    """Name why a later key is seen: the wrong triangle, or one that is applied wrongly."""
+    named = _triangle(whole)
+    if named not in (NOT_APPLIED, NO_TRIANGLE):
+        return named
+    inputs = insight.subject.inputs(**_square(insight.subject))
+    made = insight.subject.attend(*inputs, is_causal=True).detach()
+    mask = torch.ones(made.size(-2), inputs[1].size(-2), dtype=torch.bool).tril()
+    way = insight.named(inputs, made, mask.to(made.device))
+    return named if way in (UNKNOWN, MASKS["none"]) else f"with is_causal=True, {way}"
+
+
+NOT_APPLIED = "the causal mask is not applied"
+NO_TRIANGLE = "the causal mask is no lower triangle"
+
+
 def _triangle(found: Tensor) -> str:
     """Name the pattern of a causal mask that is wrong."""
     ones = torch.ones_like(found)
     named = {
-        "the causal mask is not applied": ones,
+        NOT_APPLIED: ones,
         "the causal mask is inverted: it keeps the future and removes the past": ones.triu(),
         "the causal mask is inverted, and removes a position's own key": ones.triu(1),
         "the causal mask is off by one: a position sees the next one": ones.tril(1),
@@ -400,7 +418,7 @@ def _triangle(found: Tensor) -> str:
     }
     return next(
         (name for name, pattern in named.items() if torch.equal(found, pattern)),
-        "the causal mask is no lower triangle",
+        NO_TRIANGLE,
     )
 
 
