@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from attn_docs._checks import check_callable, check_flag, check_positive, check_size
-from attn_docs.testing.checks import forward_only, functions, shared
+from attn_docs.testing.checks import forward_only, functions, plain, shared
 from attn_docs.testing.checks.masks import AXIS, PLACE, POLARITY, mask_check, mask_used
 from attn_docs.testing.function_call import (
     LAYOUTS,
@@ -221,9 +221,9 @@ def not_asked(name: str) -> str:
 
 
 CHECKS: dict[str, Callable[[FunctionInsight], Judgement]] = {
-    "oracle": functions.oracle,
+    "oracle": plain.oracle,
     "scale": functions.scale,
-    "weights": functions.weights,
+    "weights": plain.weights,
     "attends": forward_only.attends,
     "equal words": because(
         shared.equal_words,

@@ -91,7 +91,13 @@ class FunctionInsight:
     @property
     def is_attention(self) -> bool:
         """Whether other calls can be judged by the plain one: it is a softmax over the keys."""
-        return not self.odd and (self.how is None or self.how.axis == "keys")
+        return self.sums_to_one if self.how is None else self.how.axis == "keys"
+
+    @cached_property
+    def sums_to_one(self) -> bool:
+        """Whether the weights of a query do, as seen by values of ones and zeros."""
+        weights = self.subject.weights(*self.subject.inputs()[:2]).detach().double()
+        return not self.odd and bool(((weights.sum(-1) - 1).abs() <= self.subject.tolerance).all())
 
     @property
     def no_masks(self) -> str:
@@ -123,7 +129,7 @@ class FunctionInsight:
     @cached_property
     def alignment(self) -> str:
         """With which key the first of fewer queries is level: "first", "last", or empty."""
-        if self.subject.square or self.subject.lengths:
+        if self.subject.plain[0] == self.subject.plain[1]:
             return "first"
         pattern = seen(self.subject, 3, 5, causal=True)
         ones = torch.ones_like(pattern)
@@ -317,12 +323,12 @@ def _changes(
 ) -> Tensor:
     """Return (n, m): whether output i changes with key and value j."""
     before = subject.call(x, mask, context, causal=causal)
-    columns = []
+    least, columns = 0.1 * subject.tolerance * before.abs().max(), []
     for j in range(context.size(-2)):
         moved = context.clone()
         moved[..., j, :] = -moved[..., j, :]
         change = (subject.call(x, mask, moved, causal=causal) - before).abs()
-        columns.append(change.amax((0, 1, 3)) > 0)
+        columns.append(change.amax((0, 1, 3)) > least)
     return torch.stack(columns, -1)
 
 

@@ -16,6 +16,7 @@ from attn_docs.testing.subject import Mode, SubjectError, WrongShapeError, forei
 
 # Sizes such that no two of the divisors that are searched are the same number.
 BATCH, HEADS, QUERIES, KEYS, HEAD_DIM, VALUE_DIM = 2, 10, 5, 7, 16, 24
+LONG = (70, 130)  # more than a block of most kernels
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 # How far rounding may carry a result, as a share of its largest number.
 EXACT, SINGLE = 1e-9, 1e-5

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from attn_docs.testing.function_subject import EXACT, FunctionSubject
+from attn_docs.testing.function_subject import EXACT, SINGLE, FunctionSubject
 
 
 def near(a: Tensor, b: Tensor, tolerance: float = EXACT) -> bool:
@@ -74,20 +74,24 @@ def odd_way(subject: FunctionSubject) -> str:
     made, weights = subject.attend(*inputs).detach(), subject.weights(*inputs[:2]).detach()
     raw = query @ key.mT
     right = (raw / math.sqrt(subject.head_dim)).softmax(-1)
-    for name, way in _odd_weights(raw, math.sqrt(subject.head_dim)):
+    for name, way in _odd_weights(raw, math.sqrt(subject.head_dim), weights.double()):
         if near(way, weights, subject.tolerance):
             return name
     for name, values in (("key", key), ("query", query)):
         fits = values.size(-2) == right.size(-1)
         if fits and near(right @ values[..., : made.size(-1)], made, subject.tolerance):
             return f"the {name} is used as value"
+    if value.shape == key.shape:
+        turned = (query @ value.mT / math.sqrt(subject.head_dim)).softmax(-1) @ key
+        if near(turned, made, subject.tolerance):
+            return "key and value are swapped"
     return "" if near(weights.double() @ value, made, subject.tolerance) else NOT_A_SUM
 
 
 NOT_A_SUM = "the output is not the sum of the values times the weights"
 
 
-def _odd_weights(raw: Tensor, root: float) -> Iterator[tuple[str, Tensor]]:
+def _odd_weights(raw: Tensor, root: float, weights: Tensor) -> Iterator[tuple[str, Tensor]]:
     """Yield what may be found in the place of the weights, from the scores before the scale."""
     scores = raw / root
     right, n, m = scores.softmax(-1), raw.size(-2), raw.size(-1)
@@ -110,6 +114,11 @@ def _odd_weights(raw: Tensor, root: float) -> Iterator[tuple[str, Tensor]]:
             f"positive scores are divided by their sum, no exponential{said}",
             (kept / kept.sum(-1, keepdim=True)),
         )
+    yield "the scores' absolute value is taken", scores.abs().softmax(-1)
+    logs = weights.log()
+    most = ((logs.amax(-1) - logs.amin(-1)) / 2).max().item()
+    if most > SINGLE:
+        yield f"scores are clamped to ±{most:.4g}", scores.clamp(-most, most).softmax(-1)
     yield "the weights are divided by √head_dim after the softmax as well", right / root
     yield "the weights are averaged over the heads", right.mean(1, keepdim=True).expand_as(right)
     if n == m:

@@ -240,7 +240,7 @@ WRONG = {
         "gradient of the query is not",
     ),
     "backward: scale": (
-        backward(lambda w, g, root: right_inner(w, g, 1.0)),
+        backward(lambda w, g, _: right_inner(w, g, 1.0)),
         "oracle",
         "4 times its gradient",
     ),
@@ -260,7 +260,7 @@ WRONG = {
         "gradient of the key is not",
     ),
     "backward: mask": (backward(inner_if_masked), "oracle", "gradient of the query is not"),
-    "backward: two things": (backward(lambda w, g, root: w * g), "oracle", "gradient of the query"),
+    "backward: two things": (backward(lambda w, g, _: w * g), "oracle", "gradient of the query"),
     # blocks
     "blocks of 16: no rescale": (online(16, "no rescale"), "oracle", "right up to 16 words"),
     "blocks of 64: no rescale": (online(64, "no rescale"), "oracle", "right up to 64 words"),

@@ -1,6 +1,6 @@
 """Checks of functions alone: numbers by the formula, and options that only functions have."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,200 +9,23 @@ from torch import Tensor
 
 from attn_docs.testing.checks import shared
 from attn_docs.testing.checks.chance import ELSEWHERE, NOT_RESCALED, ON_SCORES
-from attn_docs.testing.checks.gradients import wrong_gradient
 from attn_docs.testing.checks.masks import leak_with_mask
+from attn_docs.testing.checks.plain import HALVES, attempt, first_wrong
 from attn_docs.testing.formula import MASKS, TILED
-from attn_docs.testing.function_insight import UNKNOWN, FunctionInsight, precision, seen
+from attn_docs.testing.function_insight import NOT_PLAIN, UNKNOWN, FunctionInsight, precision, seen
 from attn_docs.testing.function_subject import (
     BATCH,
     HEADS,
     KEYS,
+    LONG,
     QUERIES,
     FunctionSubject,
-    name_of,
 )
-from attn_docs.testing.function_ways import NOT_A_SUM, near
+from attn_docs.testing.function_ways import near
 from attn_docs.testing.insight import mask_unfit
 from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped, unknown
 from attn_docs.testing.patterns import LENGTH, pattern_evidence, sample_mask
 from attn_docs.testing.subject import SubjectError, WrongShapeError, seeded
-from attn_docs.testing.wrongs import normalised_over
-
-LONG = (70, 130)  # more than a block of most kernels
-HALVES = (torch.float16, torch.bfloat16)
-
-
-def oracle(insight: FunctionInsight) -> Judgement:
-    """Plain calls of several shapes agree with the formula, and so do their gradients."""
-    subject, how = insight.subject, insight.how
-    if insight.root_cause:
-        return failed(f"{smallest(insight)}{precision(insight)}", insight.root_cause)
-    if insight.inside in HALVES:
-        name = name_of(insight.inside)
-        return failed(
-            f"given float64, it errs as {name} does",
-            f"precision is lost inside; if {name} is meant, say dtype=torch.{name}",
-        )
-    worst = 0.0
-    for said, call in _plain_calls(subject):
-        found = _judge_plain(insight, said, call)
-        if isinstance(found, Judgement):
-            return found
-        worst = max(worst, found)
-    if wrong := wrong_gradient(insight) or _no_gradient(insight):
-        return wrong
-    if how is None:
-        return unknown(f"{UNKNOWN}: {smallest(insight)}{precision(insight)}")
-    if how.softcap != insight.softcap:
-        return unknown(
-            f"the formula's numbers within {worst:.1e} with a soft-cap of {how.softcap:.4g}: say "
-            f"softcap={how.softcap:.4g} if that is meant{precision(insight)}"
-        )
-    return passed(f"the formula's numbers within {worst:.1e}{precision(insight)}")
-
-
-def _plain_calls(subject: FunctionSubject) -> Iterator[tuple[str, dict[str, int]]]:
-    """Yield the sizes of each plain call, in words: unusual ones, and more than a block of keys."""
-    pairs = [(QUERIES, KEYS), (KEYS, QUERIES), (1, KEYS), (KEYS, 1), (1, 1), LONG, LONG[::-1]]
-    if subject.square:
-        pairs = [(KEYS, KEYS), (1, 1), (LONG[1], LONG[1])]
-    for n, m in subject.lengths or pairs:
-        sizes = {"n": n, "m": m}
-        if max(n, m) > KEYS and not subject.lengths:
-            sizes |= {"batch": 1, "heads": 2}
-        yield f"{n} queries and {m} keys", sizes
-    n, m = subject.plain
-    yield f"a batch of one, {n} queries and {m} keys", {"n": n, "m": m, "batch": 1}
-
-
-def _judge_plain(insight: FunctionInsight, said: str, sizes: dict[str, int]) -> Judgement | float:
-    """Return the error of a plain call, or that it is too large."""
-    subject = insight.subject
-    inputs = subject.inputs(**sizes)
-    made, failure = _attempt(insight, said, inputs)
-    if made is None:
-        return failure
-    if insight.how is None:
-        return _by_itself(insight, said, inputs, made)
-    right = insight.expected(inputs)
-    if not insight.near(right, made):
-        off = (made.double() - right).abs().max().item()
-        return failed(f"{said}: off by {off:.2e}", lambda: _from_length(insight, inputs, made))
-    strided = replace(subject, how_called=replace(subject.how_called, strided=True))
-    again, failure = _attempt(insight, f"{said}, tensors that are not contiguous", inputs, strided)
-    if again is None:
-        return failure
-    if not insight.near(right, again):
-        return failed(
-            f"{said}: off by {(again.double() - right).abs().max():.2e} where tensors are not "
-            "contiguous",
-            "the strides of the tensors are not respected: a view of memory for their shape",
-        )
-    return (made.double() - right).abs().max().item()
-
-
-def _attempt(
-    insight: FunctionInsight,
-    said: str,
-    inputs: list[Tensor],
-    subject: FunctionSubject | None = None,
-    **options: Any,
-) -> tuple[Tensor | None, Judgement]:
-    """Return what a call gives, or none and that it raised."""
-    try:
-        return (subject or insight.subject).attend(*inputs, **options).detach(), passed("")
-    except WrongShapeError as error:
-        return None, failed(f"{said} gave shape {error.shape}", "queries and keys are swapped")
-    except SubjectError as error:
-        return None, failed(f"{said} raised {error}", "the call raises an exception")
-
-
-def _by_itself(
-    insight: FunctionInsight, said: str, inputs: list[Tensor], made: Tensor
-) -> Judgement | float:
-    """Judge a call without a formula: a query alone, and shuffled keys, give the same."""
-    subject, (query, key, value) = insight.subject, inputs
-    if subject.lengths:
-        return 0.0
-    order = torch.arange(key.size(-2) - 1, -1, -1, device=subject.device)
-    shuffled = subject.attend(query, key[..., order, :], value[..., order, :])
-    if not insight.near(made, shuffled):
-        off = (made - shuffled).abs().max().item()
-        return failed(
-            f"{said}: turning keys and values round changes the output by {off:.2e}",
-            "what a key counts depends on where it stands: blocks are joined wrongly, or masked",
-        )
-    if not subject.square and query.size(-2) > 1:
-        alone = subject.attend(query[..., :1, :], key, value)
-        if not insight.near(made[..., :1, :], alone):
-            off = (made[..., :1, :] - alone).abs().max().item()
-            return failed(
-                f"{said}: the first query alone differs by {off:.2e}",
-                "what a query gets depends on other queries",
-            )
-    return 0.0
-
-
-def _from_length(insight: FunctionInsight, inputs: list[Tensor], made: Tensor) -> str:
-    """Name what is wrong with a plain call that is right at other lengths."""
-    named = insight.named(inputs, made)
-    if named != UNKNOWN or insight.subject.lengths:
-        return named
-    return first_wrong(insight, insight.expected) or named
-
-
-def first_wrong(
-    insight: FunctionInsight, right: Callable[[list[Tensor]], Tensor], **options: Any
-) -> str:
-    """Name the smallest number of words at which a call is wrong; empty if none is found."""
-    subject = insight.subject
-    for length in range(1, LONG[1] + 1):
-        inputs = subject.inputs(n=length, m=length, batch=1, heads=2)
-        inputs[1][..., -1, :] *= 4  # that the last key raises the maximum
-        given = dict(options)
-        if isinstance(given.get("attn_mask"), Tensor):
-            given["attn_mask"] = sample_mask(length, subject.device)
-        if not insight.near(right(inputs), subject.attend(*inputs, **given).detach()):
-            if length == 1:
-                return ""
-            return (
-                f"right up to {length - 1} words, wrong from {length}: blocks of {length - 1} are "
-                "joined wrongly, as without rescaling sums to a common maximum, or masked wrongly"
-            )
-    return ""
-
-
-def _no_gradient(insight: FunctionInsight) -> Judgement | None:
-    if insight.subject.differentiable or not insight.backward:
-        return None
-    return failed(
-        "the output requires no gradient though query, key and value do",
-        "no gradient flows back: torch.no_grad, detach or a kernel without a backward; for a "
-        "kernel of inference say backward=False",
-    )
-
-
-def smallest(insight: FunctionInsight) -> str:
-    """Say what one query makes of two keys, and what the formula makes of them."""
-    subject = insight.subject
-    n, m = (1, 2)
-    if subject.lengths or subject.square:
-        n, m = subject.lengths[0] if subject.lengths else (2, 2)
-    query, key, _ = subject.inputs(n=n, m=m, heads=1, batch=1)
-    try:
-        made = subject.weights(query, key)[0, 0, 0, :2]
-    except SubjectError as error:
-        return f"1 head, {n} queries and {m} keys raised {error}"
-    scores = (query.double() @ key.double().mT)[0, 0, 0]
-    right = (scores / subject.head_dim**0.5).softmax(-1)
-    return (
-        f"for scores {_numbers(scores[:2])} before the scale the first weights are "
-        f"{_numbers(made)}, by the formula {_numbers(right[:2])}"
-    )
-
-
-def _numbers(numbers: Tensor) -> str:
-    return "(" + ", ".join(f"{number:.4g}" for number in numbers.tolist()) + ")"
 
 
 def scale(insight: FunctionInsight) -> Judgement:
@@ -217,7 +40,7 @@ def scale(insight: FunctionInsight) -> Judgement:
     if "scale" in subject.takes:
         for said, options, mask in _besides(insight):
             inputs = subject.inputs(**_square(subject)) if options else subject.inputs()
-            made, failure = _attempt(insight, f"scale=0.3{said}", inputs, scale=0.3, **options)
+            made, failure = attempt(insight, f"scale=0.3{said}", inputs, scale=0.3, **options)
             if made is None:
                 return failure
             right = insight.expected(inputs, mask, scale=0.3)
@@ -263,28 +86,6 @@ def _use(insight: FunctionInsight, inputs: list[Tensor], given: Tensor, mask: Te
     return "the argument scale is not the factor on the scores"
 
 
-def weights(insight: FunctionInsight) -> Judgement:
-    """With ones and zeros as values, the output is the weights: rows sum to 1."""
-    subject = insight.subject
-    inputs = subject.inputs()
-    made = subject.weights(*inputs[:2]).detach().double()
-    off = {dim: (made.sum(dim) - 1).abs().max().item() for dim in (-1, -2, 1)}
-    least = made.min().item()
-    if off[-1] <= subject.tolerance and least >= -subject.tolerance:
-        output = subject.attend(*inputs).detach()
-        if insight.near(made @ inputs[2].double(), output):
-            return passed(f"rows sum to 1 within {off[-1]:.1e}, and the output is their sum")
-        return failed("the output differs from the weights times the values", NOT_A_SUM)
-    reason = insight.odd or "the weights are no distribution over the keys"
-    if off[-2] <= subject.tolerance:
-        reason = normalised_over("queries")
-    elif off[1] <= subject.tolerance:
-        reason = normalised_over("heads")
-    sums = made.sum(-1)
-    below = f"; the smallest weight is {least:.3g}" if least < 0 else ""
-    return failed(f"rows sum to between {sums.min():.6g} and {sums.max():.6g}{below}", reason)
-
-
 def group_order(insight: FunctionInsight) -> Judgement:
     """With fewer key heads, neighbouring query heads share one, whatever else is asked for."""
     subject = insight.subject
@@ -299,7 +100,7 @@ def group_order(insight: FunctionInsight) -> Judgement:
         for said, options, mask in _with_scale(insight):
             inputs = subject.inputs(**_square(subject), kv_heads=kv_heads)
             said = f"{kv_heads} key heads for {HEADS} query heads{said}"  # noqa: PLW2901
-            made, failure = _attempt(insight, said, inputs, **options, **flag)
+            made, failure = attempt(insight, said, inputs, **options, **flag)
             if made is None:
                 return failure
             right = insight.expected(inputs, mask, scale=options.get("scale"))
@@ -342,7 +143,7 @@ def causality(insight: FunctionInsight) -> Judgement:
         wanted = torch.ones_like(found).tril()
         if not torch.equal(found, wanted):
             whole = seen(subject, KEYS, KEYS, causal=True)
-            evidence = f"length {length}: {pattern_evidence(found, wanted)}"
+            evidence = f"length {length}: {_seen_instead(found, wanted)}"
             return failed(evidence, lambda: _pattern_cause(insight, whole))  # noqa: B023
     for mode in subject.modes:
         if leak := leak_with_mask(insight, mode):
@@ -352,7 +153,7 @@ def causality(insight: FunctionInsight) -> Judgement:
 
 def _hidden(insight: FunctionInsight) -> str:
     hidden = "no output depends on a later key"
-    if insight.subject.square or insight.subject.lengths:
+    if insight.subject.plain[0] == insight.subject.plain[1]:
         return hidden
     which = insight.alignment
     return f"{hidden}; with 3 queries and 5 keys the {which} query is level with the {which} key"
@@ -364,10 +165,10 @@ def _causal_numbers(insight: FunctionInsight) -> Judgement | None:
     pairs = [(KEYS, KEYS), (1, 1), (LONG[1], LONG[1])]
     if not subject.square:
         pairs += [(QUERIES, KEYS), (1, KEYS), LONG]
-    for n, m in [pair for pair in subject.lengths if pair[0] == pair[1]] or pairs:
+    for n, m in subject.lengths or pairs:
         inputs = subject.inputs(n=n, m=m, batch=1, heads=2)
         said, mask = f"is_causal=True, {n} queries and {m} keys", insight.triangle(n, m)
-        made, failure = _attempt(insight, said, inputs, is_causal=True)
+        made, failure = attempt(insight, said, inputs, is_causal=True)
         if made is None:
             return failure
         right = insight.expected(inputs, mask)
@@ -387,7 +188,22 @@ def _causal_cause(
     named = insight.named(inputs, made, mask)
     if named != UNKNOWN:
         return f"with is_causal=True, {named}"
+    n, m = mask.shape
+    other = torch.ones_like(mask).tril(0 if insight.alignment == "last" else m - n)
+    if n != m and insight.near(insight.expected(inputs, other), made):
+        return (
+            f"the causal mask of 3 queries and 5 keys is aligned with the {insight.alignment} key, "
+            f"that of {n} and {m} with the other end"
+        )
     return _at_length(insight, "is_causal", is_causal=True) or named
+
+
+def _seen_instead(found: Tensor, wanted: Tensor) -> str:
+    """Say how a causal pattern is wrong, on the diagonal if nowhere else."""
+    own = (found.diagonal() != wanted.diagonal()).nonzero().flatten().tolist()
+    if own and torch.equal(found.tril(-1), wanted.tril(-1)) and not found.triu(1).any():
+        return f"query {own[0]} does not see its own key"
+    return pattern_evidence(found, wanted)
 
 
 def _pattern_cause(insight: FunctionInsight, whole: Tensor) -> str:
@@ -397,9 +213,15 @@ def _pattern_cause(insight: FunctionInsight, whole: Tensor) -> str:
         return named
     inputs = insight.subject.inputs(**_square(insight.subject))
     made = insight.subject.attend(*inputs, is_causal=True).detach()
+    if insight.near(insight.subject.attend(*inputs), made):
+        return NOT_APPLIED
     mask = torch.ones(made.size(-2), inputs[1].size(-2), dtype=torch.bool).tril()
     way = insight.named(inputs, made, mask.to(made.device))
-    return named if way in (UNKNOWN, MASKS["none"]) else f"with is_causal=True, {way}"
+    if way != UNKNOWN:
+        return f"with is_causal=True, {way}"
+    if named == NO_TRIANGLE:
+        return named
+    return "later keys still count with is_causal=True, which changes them: fill too small or late"
 
 
 NOT_APPLIED = "the causal mask is not applied"
@@ -408,13 +230,15 @@ NO_TRIANGLE = "the causal mask is no lower triangle"
 
 def _triangle(found: Tensor) -> str:
     """Name the pattern of a causal mask that is wrong."""
-    ones = torch.ones_like(found)
+    ones, first = torch.ones_like(found), torch.zeros_like(found)
+    first[0, 0] = True
+    hides_itself = "the causal mask is off by one: a position does not see itself"
     named = {
         NOT_APPLIED: ones,
         "the causal mask is inverted: it keeps the future and removes the past": ones.triu(),
         "the causal mask is inverted, and removes a position's own key": ones.triu(1),
         "the causal mask is off by one: a position sees the next one": ones.tril(1),
-        "the causal mask is off by one: a position does not see itself": ones.tril(-1),
+        hides_itself: ones.tril(-1) | (first & found),
     }
     return next(
         (name for name, pattern in named.items() if torch.equal(found, pattern)),
@@ -449,7 +273,7 @@ def mask_axes(insight: FunctionInsight) -> Judgement:
         mask[..., 0] = True
         mask = mask.to(subject.device)
         said = f"a mask of shape {tuple(mask.shape)}"
-        made, failure = _attempt(insight, said, inputs, attn_mask=mask)
+        made, failure = attempt(insight, said, inputs, attn_mask=mask)
         if made is None:
             return failure
         right = insight.expected(inputs, mask)
@@ -499,7 +323,7 @@ def _masked(insight: FunctionInsight, said: str, inputs: list[Tensor]) -> Judgem
     subject = insight.subject
     n, m = inputs[0].size(-2), inputs[1].size(-2)
     mask = sample_mask(max(n, m), subject.device)[:n, :m]
-    made, failure = _attempt(insight, f"{said}, with a mask", inputs, attn_mask=mask)
+    made, failure = attempt(insight, f"{said}, with a mask", inputs, attn_mask=mask)
     if made is None:
         return failure
     right = insight.expected(inputs, mask)
@@ -536,6 +360,8 @@ def dropout(insight: FunctionInsight) -> Judgement:
     subject = insight.subject
     if "dropout_p" not in subject.takes:
         return skipped("the function takes no dropout_p")
+    if not insight.is_attention:
+        return skipped(NOT_PLAIN)
     query, key, _ = subject.inputs(**_square(subject))
     judgement = passed("")
     for said, options, mask in _besides(insight):
@@ -554,7 +380,9 @@ def dropout(insight: FunctionInsight) -> Judgement:
                 f"{drawn[:, ~allowed].abs().max():.2g}",
                 "the mask is lost when dropout_p is given",
             )
-        judgement = _dropped((drawn / plain)[:, allowed], drawn.sum(-1), subject.tolerance)
+        judgement = _dropped(
+            (drawn / plain)[:, allowed & (plain != 0)], drawn.sum(-1), subject.tolerance
+        )
         if judgement.verdict != "pass":
             return replace(judgement, evidence=judgement.evidence + said)
     return judgement

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from attn_docs.testing.function_insight import FunctionInsight
-from attn_docs.testing.function_subject import KEYS, SINGLE
+from attn_docs.testing.function_subject import KEYS, LONG, SINGLE
 from attn_docs.testing.function_ways import near
 from attn_docs.testing.judgement import Judgement, failed
 from attn_docs.testing.patterns import sample_mask
@@ -23,7 +23,7 @@ def wrong_gradient(insight: FunctionInsight) -> Judgement | None:
         return _against_quotients(insight)
     slack = max(1e-7, 4 * insight.subject.tolerance)
     for said, lengths, mask, options in _calls(insight):
-        inputs = insight.subject.inputs(n=lengths[0], m=lengths[1], batch=1)
+        inputs = insight.subject.inputs(n=lengths[0], m=lengths[1], batch=1, heads=2)
         made = _gradients_of(inputs, lambda parts: insight.subject.attend(*parts, **options))  # noqa: B023
         doubled = [part.double() for part in inputs]
         right = _gradients_of(doubled, lambda parts: insight.expected(parts, mask))  # noqa: B023
@@ -45,10 +45,14 @@ def _calls(
     subject = insight.subject
     lengths = subject.plain
     yield f"{lengths[0]} queries and {lengths[1]} keys", lengths, None, {}
+    many = (LONG[1], LONG[1])
+    if not subject.lengths:
+        yield f"{many[0]} queries and as many keys", many, None, {}
     square = subject.lengths[0] if subject.lengths else (KEYS, KEYS)
     if "is_causal" in subject.takes and insight.alignment:
-        mask = insight.triangle(*square)
-        yield "with is_causal=True", square, mask, {"is_causal": True}
+        for lengths in (square,) if subject.lengths else (square, many):
+            mask = insight.triangle(*lengths)
+            yield f"is_causal=True, {lengths[0]} words", lengths, mask, {"is_causal": True}
     usable = all(behaviour.kind == "right" for behaviour in insight.masks.values())
     if insight.masks and usable:
         mask = sample_mask(max(square), subject.device)[: square[0], : square[1]]
