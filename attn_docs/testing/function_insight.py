@@ -124,7 +124,8 @@ class FunctionInsight:
         if not (self.takes_both and self.subject.differentiable):
             return {}
         alone = seen(self.subject, KEYS, KEYS, causal=True)
-        return {} if alone.triu(1).any() else seen_with_both(self)
+        # where is_causal alone hides nothing, a mask is not what it loses
+        return {} if alone.all() else seen_with_both(self)
 
     @cached_property
     def alignment(self) -> str:

@@ -58,7 +58,7 @@ UNKNOWN_AND_WRONG = {
     "oracle": lambda q, k, v: cosine(q, k.detach(), v),
     "weights": lambda q, k, v: cosine(q, k, v) / 2,
     "batch": lambda q, k, v: cosine(q, k.flip(0), v),
-    "group order": lambda q, k, v, enable_gqa=False: cosine(
+    "group order": lambda q, k, v: cosine(
         q, *(x.repeat(1, q.size(1) // x.size(1), 1, 1) for x in (k, v))
     ),
 }

@@ -210,6 +210,37 @@ def first_head(q, k, v):
     return scores_of(q, k)[:, :1].softmax(-1) @ v
 
 
+def one_head_for_all(query, key, value, enable_gqa=False):
+    return plain(query, key[:, :1], value[:, :1]) if enable_gqa else plain(query, key, value)
+
+
+def hides_itself(query, key, value, is_causal=False):
+    below = torch.ones(query.size(-2), key.size(-2), dtype=torch.bool).tril(-1)
+    below[:1, 0] = True
+    return plain(query, key, value, below if is_causal else None)
+
+
+def one_query(query, key, value, is_causal=False):
+    n, m = query.size(-2), key.size(-2)
+    below = torch.ones(n, m, dtype=torch.bool).tril(m - n if n > 1 else 0)
+    return plain(query, key, value, below if is_causal else None)
+
+
+class First64(Function):
+    @staticmethod
+    def forward(ctx, query, key, value):
+        ctx.save_for_backward(query, key, value)
+        return plain(query, key, value)
+
+    @staticmethod
+    def backward(ctx, grad):
+        parts = [part.detach().requires_grad_() for part in ctx.saved_tensors]
+        query, key, value = parts
+        with torch.enable_grad():
+            output = plain(query, key[..., :64, :], value[..., :64, :])
+        return torch.autograd.grad(output, parts, grad)
+
+
 # what is wrong, the property that it breaks, and what the cause says; nothing where none is known
 WRONG = {
     # gradients
@@ -408,6 +439,66 @@ WRONG = {
         "permutation",
         "",
     ),
+    "one head for all groups": (one_head_for_all, "group order", "wrong key heads"),
+    "heads beyond eight": (
+        lambda q, k, v: plain(
+            q, *(torch.cat([x[:, :8], x[:, : max(x.size(1) - 8, 0)]], 1) for x in (k, v))
+        ),
+        "oracle",
+        "heads are mixed",
+    ),
+    "heads turned": (lambda q, k, v: plain(q.roll(1, 1), k, v), "oracle", "heads are mixed"),
+    "samples turned": (lambda q, k, v: plain(q, k.roll(1, 0), v), "batch", "samples or heads"),
+    "values turned": (lambda q, k, v: plain(q, k, v.roll(1, -2)), "permutation", "stands"),
+    "a number cut off": (
+        lambda q, k, v: plain(q[..., :-1] * (16 / 15) ** -0.5, k[..., :-1], v),
+        "oracle",
+        "part of each query is cut off",
+    ),
+    "scores clamped": (
+        lambda q, k, v: scores_of(q, k).clamp(-2, 2).softmax(-1) @ v,
+        "oracle",
+        "clamped to ±2",
+    ),
+    "absolute scores": (
+        lambda q, k, v: scores_of(q, k).abs().softmax(-1) @ v,
+        "oracle",
+        "absolute value",
+    ),
+    "output halved": (lambda q, k, v: plain(q, k, v) / 2, "weights", "each row sums to 0.5"),
+    "residual inside": (
+        lambda q, k, v: plain(q, k, v) + v.mean(-2, keepdim=True),
+        "weights",
+        "each row sums to 2",
+    ),
+    "key and value swapped": (
+        lambda q, k, v: plain(q, v[..., : k.size(-1)], k),
+        "oracle",
+        "key and value are swapped",
+    ),
+    "the mean": (
+        lambda q, k, v: v.mean(-2, keepdim=True) + 0 * (q.sum() + k.sum() + q[..., :1]),
+        "attends",
+        "do not depend on the query",
+    ),
+    "the largest alone": (
+        lambda q, k, v: F.one_hot(scores_of(q, k).argmax(-1), k.size(-2)).to(v) @ v,
+        "attends",
+        "",
+    ),
+    "hides itself but for the first": (hides_itself, "causality", "does not see itself"),
+    "a small leak": (
+        causal_with(lambda q, k, v, m: plain(q, k, v, m) + 1e-3 * v.mean(-2, keepdim=True)),
+        "causality",
+        "later keys still count",
+    ),
+    "one query starts at the first key": (one_query, "causality", "with the other end"),
+    "not finite at three": (
+        lambda q, k, v: plain(q, k, v) / (0 if q.size(-2) == 3 else 1),
+        "oracle",
+        "not finite",
+    ),
+    "backward of the first 64 keys": (First64.apply, "oracle", "a wrong backward"),
     "overflow": (overflow, "half precision", "above 65504"),
     "float16 inside": (
         lambda q, k, v: plain(q.half(), k.half(), v.half()).to(q.dtype),

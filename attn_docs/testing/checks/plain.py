@@ -23,6 +23,8 @@ HALVES = (torch.float16, torch.bfloat16)
 def oracle(insight: FunctionInsight) -> Judgement:
     """Plain calls of several shapes agree with the formula, and so do their gradients."""
     subject, how = insight.subject, insight.how
+    if insight.odd == NOT_A_SUM and (mixed := _mixed(insight, subject.inputs())):
+        return mixed
     if insight.root_cause:
         return failed(f"{smallest(insight)}{precision(insight)}", insight.root_cause)
     if insight.inside in HALVES:
@@ -113,13 +115,8 @@ def _by_itself(
     subject, (query, key, value) = insight.subject, inputs
     if subject.lengths:
         return 0.0
-    for head in range(query.size(1)):
-        alone = subject.attend(*(part[:, head : head + 1] for part in inputs)).detach()
-        if not insight.near(made[:, head : head + 1], alone):
-            return failed(
-                f"{said}: head {head} of {query.size(1)} differs from the same head alone",
-                "heads are mixed: one takes the queries, keys or values of another",
-            )
+    if mixed := _mixed(insight, inputs):
+        return mixed
     if key.size(-2) <= KEYS or shared.permutation(insight).verdict != "pass":
         return 0.0
     order = torch.arange(key.size(-2) - 1, -1, -1, device=subject.device)
@@ -131,6 +128,19 @@ def _by_itself(
             "what a key counts depends on where it stands: blocks are joined wrongly, or masked",
         )
     return 0.0
+
+
+def _mixed(insight: FunctionInsight, inputs: list[Tensor]) -> Judgement | None:
+    """Judge whether a head comes out as it does alone; None if it does."""
+    made = insight.subject.attend(*inputs)
+    for head in range(made.size(1)):
+        alone = insight.subject.attend(*(part[:, head : head + 1] for part in inputs))
+        if not insight.near(made[:, head : head + 1], alone):
+            return failed(
+                f"head {head} of {made.size(1)} differs from the same head alone",
+                "heads are mixed: one takes the queries, keys or values of another",
+            )
+    return None
 
 
 def _unread(insight: FunctionInsight) -> Judgement | None:
@@ -210,6 +220,8 @@ def smallest(insight: FunctionInsight) -> str:
         right = (scores / subject.head_dim**0.5).softmax(-1)[:2]
         if not insight.near(right, made):
             break
+    else:
+        return "1 head and 2 keys show no difference"
     return (
         f"for scores {_numbers(scores[:2])} before the scale the first weights are "
         f"{_numbers(made)}, by the formula {_numbers(right)}"
