@@ -167,7 +167,7 @@ def attention(
     the weights are zero.
     """
     scores = query @ key.mT if how.axis != "swapped" else key @ query.mT
-    scores = _masked(scores, mask, divisor, how)
+    scores = masked_scores(scores, mask, divisor, how.mask, how.softcap)
     dim = {"queries": -2, "heads": -3}.get(how.axis, -1)
     weights = torch.softmax(scores, dim).nan_to_num(0.0)
     if mask is not None and how.mask == "after":
@@ -178,20 +178,26 @@ def attention(
     return output, weights
 
 
-def _masked(scores: Tensor, mask: Tensor | None, divisor: float, how: Hypothesis) -> Tensor:
+def masked_scores(
+    scores: Tensor,
+    mask: Tensor | None,
+    divisor: float,
+    how: Masking,
+    softcap: float | None = None,
+) -> Tensor:
     """Scale and mask scores before the softmax."""
-    if mask is not None and how.mask == "before":
+    if mask is not None and how == "before":
         return scores * mask / divisor
     scores = scores / divisor
-    if how.softcap is not None:
-        scores = how.softcap * torch.tanh(scores / how.softcap)
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
     if mask is None:
         return scores
-    if how.mask == "zero":
+    if how == "zero":
         return scores * mask
-    if how.mask == "added":
+    if how == "added":
         return scores + mask
-    kept = _kept(mask, how.mask)
+    kept = _kept(mask, how)
     return scores if kept is None else scores.masked_fill(~kept, -math.inf)
 
 

@@ -24,7 +24,7 @@ from attn_docs.testing.function_insight import FunctionInsight, look_at
 from attn_docs.testing.function_subject import DTYPES, Wanted, subject_of
 from attn_docs.testing.judgement import Judgement, because, findings, unknown
 from attn_docs.testing.report import ATTENTION, Report, check_names, check_reasons, waived
-from attn_docs.testing.subject import SubjectError
+from attn_docs.testing.subject import SubjectError, one_thread
 
 
 def check_attention(
@@ -130,7 +130,9 @@ def check_attention(
     place = device_of(device)
     call = _described(call_of(attend, told, _names(names, told)), mask_true, layout, output)
     wanted = _wanted(dtype, head_dim, value_dim, lengths)
-    with torch.random.fork_rng([]), torch.enable_grad():
+    # torch.manual_seed, which other devices than the CPU need, seeds every GPU
+    seeded = range(torch.cuda.device_count()) if place.type == "cuda" else []
+    with one_thread(), torch.random.fork_rng(seeded), torch.enable_grad():
         try:
             subject = subject_of(attend, call, wanted, place)
             insight = look_at(subject, softcap, backward=backward)
@@ -210,9 +212,12 @@ def device_of(device: torch.device | str) -> torch.device:
     if not isinstance(device, (str, torch.device)):
         raise TypeError(f"device must be a torch.device or its name; got {device!r}")
     try:
-        return torch.device(device)
+        place = torch.device(device)
     except RuntimeError as error:
         raise ValueError(f"device must name a torch device; got {device!r}") from error
+    if place.type in ("mps", "meta"):
+        raise ValueError(f"device must be one that computes in float64; got {device!r}")
+    return place
 
 
 def not_asked(name: str) -> str:

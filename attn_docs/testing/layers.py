@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
+
+if TYPE_CHECKING:
+    from attn_docs.testing.trace import Attended
 
 aten = torch.ops.aten
 PRODUCTS = (aten.mm.default, aten.addmm.default, aten.bmm.default)
@@ -36,7 +39,8 @@ class Layer:
 class Recording:
     """One call on one sample: what went in, what the layers did, and what came out.
 
-    `mask` is what is known to be hidden in that call.
+    `mask` is what is known to be hidden in that call, `attended` each attention as it ran, and
+    `across` tells whether heads of one position were multiplied with each other.
     """
 
     layers: tuple[Layer, ...]
@@ -44,6 +48,8 @@ class Recording:
     context: Tensor
     output: Tensor
     mask: Tensor | None = None
+    attended: tuple["Attended", ...] = ()
+    across: bool = False
 
     @property
     def projections(self) -> list[Layer]:
@@ -111,12 +117,12 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """Run the operation and keep its input and output if it is a layer's."""
         result = func(*args, **(kwargs or {}))
         try:
-            self._record(func, args, result)
+            self._record(func, args, kwargs or {}, result)
         except Exception as error:  # raised after the call: here the module could swallow it
             self.failed = self.failed or error
         return result
 
-    def _record(self, func: Any, args: Any, result: Any) -> None:
+    def _record(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:  # noqa: ARG002
         if func in PRODUCTS:
             rows, weight = args[-2:]
             if name := self._name(weight):

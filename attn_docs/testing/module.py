@@ -20,7 +20,7 @@ from attn_docs.testing.module_insight import ModuleInsight, look_inside
 from attn_docs.testing.module_subject import subject_of
 from attn_docs.testing.patterns import LENGTH
 from attn_docs.testing.report import ATTENTION, Report, check_names, check_reasons, waived
-from attn_docs.testing.subject import SubjectError
+from attn_docs.testing.subject import SubjectError, one_thread
 
 
 def check_module(
@@ -89,7 +89,7 @@ def check_module(
     check_reasons(waive)
     adapter = adapter_for(module, adapter)
     cuda = {p.device for p in module.parameters() if p.device.type == "cuda"}
-    with torch.random.fork_rng(cuda), torch.enable_grad():
+    with one_thread(), torch.random.fork_rng(cuda), torch.enable_grad():
         try:
             subject = subject_of(
                 module,

@@ -1,6 +1,6 @@
 """Look at a module: what it computes inside, in both modes, and what it does with a mask."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,10 +13,13 @@ from attn_docs.testing.layers import Recording, matches
 from attn_docs.testing.module_masks import look_at_mask
 from attn_docs.testing.module_subject import MODES, ModuleSubject
 from attn_docs.testing.patterns import LENGTH
+from attn_docs.testing.stage_wrongs import formula, holds, stage_wrongs
+from attn_docs.testing.stages import Stages, stages_of
 from attn_docs.testing.structure import Search, Structure, reproduce
-from attn_docs.testing.subject import Mode
+from attn_docs.testing.subject import Mode, SubjectError
 from attn_docs.testing.wrongs import VALUES_TURNED, Inside, wrongs
 
+TRACED = 7  # words; a prime that is seldom the size of a head, so that axes are told apart
 UNEXPLAINED = "no way of computing that is searched reproduces the output of its layers"
 UNREADABLE = "the weights cannot be read back from the output"
 
@@ -65,6 +68,7 @@ class ModuleInsight:
         structures: The ways of computing that were found, by mode.
         training_differs: How training, without dropout, differs from evaluation; empty if not.
         masks: What it does with a mask, by mode.
+        stages: What is known of each attention as it ran, by mode.
     """
 
     subject: ModuleSubject
@@ -72,6 +76,7 @@ class ModuleInsight:
     structures: Mapping[Mode, Structure | None]
     training_differs: str
     masks: Mapping[Mode, MaskBehaviour]
+    stages: Mapping[Mode, Sequence[Stages]]
 
     @property
     def structure(self) -> Structure | None:
@@ -86,7 +91,7 @@ class ModuleInsight:
     @cached_property
     def wrongs(self) -> dict[Inside, str]:
         """What is wrong inside, in either mode, by property."""
-        found = {mode: wrongs(s) if s is not None else {} for mode, s in self.structures.items()}
+        found = {mode: self._wrongs_in(mode) for mode in self.structures}
         if not self.training_differs:
             return found["evaluation"]
         return {
@@ -94,6 +99,24 @@ class ModuleInsight:
             for mode in MODES[::-1]
             for name, cause in found[mode].items()
         }
+
+    def _wrongs_in(self, mode: Mode) -> dict[Inside, str]:
+        structure = self.structures[mode]
+        if structure is not None:
+            return wrongs(structure)
+        sizes = (self.subject.embed_dim, TRACED)
+        return stage_wrongs(self.stages[mode], self.search.scale, sizes)
+
+    def holds(self, name: Inside) -> str:
+        """Return the evidence from its stages that a property holds; empty if there is none."""
+        said = [holds(name, stages, self.search.scale) for stages in self.stages.values()]
+        return said[0] if all(said) else ""
+
+    @property
+    def formula(self) -> str:
+        """Say how its stages ran, if all are the formula's in both modes; empty if not."""
+        said = [formula(stages, self.search.scale) for stages in self.stages.values()]
+        return said[0] if all(said) else ""
 
     @property
     def root_cause(self) -> str:
@@ -141,7 +164,10 @@ def look_inside(
     """Search for the way of computing that reproduces the module's output, and try masks."""
     x = subject.words(1, LENGTH)
     evaluation = subject.record(x, causal=subject.always_causal)
-    search = Search(num_heads, scale, rotary=_order_matters(subject))
+    stages: dict[Mode, Sequence[Stages]] = dict.fromkeys(MODES, _stages(subject))
+    search = Search(
+        num_heads, scale, rotary=_order_matters(subject), thorough=not stages["evaluation"]
+    )
     found = search.find(evaluation)
     structures: dict[Mode, Structure | None] = dict.fromkeys(MODES, found)
     differs = ""
@@ -151,11 +177,35 @@ def look_inside(
             error = (training.output - evaluation.output).abs().max()
             differs = f"training, without dropout, differs from evaluation by {error:.2e}"
             structures["training"] = search.find(training)
+            stages["training"] = _stages(subject.in_mode("training"))
     masks = {}
     if subject.adapter.takes_mask:
         for mode in MODES:
             masks[mode] = look_at_mask(subject.in_mode(mode), search, structures[mode])
-    return ModuleInsight(subject, search, structures, differs, masks)
+    return ModuleInsight(subject, search, structures, differs, masks, stages)
+
+
+def _stages(subject: ModuleSubject) -> Sequence[Stages]:
+    """Return what is known of each attention as it ran, at plain gains where a norm hides it."""
+    try:
+        found = _stages_of(subject)
+    except SubjectError:  # it takes no such length
+        return ()
+    if all(each.total is not None for each in found):
+        return found
+    for gain in (0.0, 1.0):  # a gain may be what is multiplied, or what is added to one
+        plain = _stages_of(subject.with_gains(gain))
+        if plain and all(each.total for each in plain):
+            return plain
+    return found
+
+
+def _stages_of(subject: ModuleSubject) -> Sequence[Stages]:
+    recordings = (
+        subject.record(subject.words(1, TRACED, seed=seed), causal=subject.always_causal)
+        for seed in (0, 1)
+    )
+    return stages_of(*recordings)
 
 
 def _order_matters(subject: ModuleSubject) -> bool:

@@ -10,6 +10,7 @@ from attn_docs.testing.insight import ONE_OF_KEYS, MaskBehaviour
 from attn_docs.testing.layers import matches
 from attn_docs.testing.module_subject import ModuleSubject
 from attn_docs.testing.patterns import LENGTH, off_diagonal, pattern_evidence, sample_mask
+from attn_docs.testing.stages import way_of_masking
 from attn_docs.testing.structure import Search, Structure, reproduce
 from attn_docs.testing.subject import SubjectError, influence, seeded, strongest
 from attn_docs.testing.wrongs import wrongs
@@ -108,16 +109,18 @@ def soft_mask(
     causal: bool = False,
 ) -> Masking | None:
     """Return the way of masking that reproduces the output, of a mask or of is_causal."""
-    if found is None or wrongs(found) or subject.always_causal or len(subject.seeds) > 1:
-        return None
-    target = subject.record(x, mask, causal=causal).inner
-    structure = search.again(found, subject.record(x, causal=False))
-    if structure is None:
+    if subject.always_causal or len(subject.seeds) > 1:
         return None
     shown = subject.causal_mask(x.size(1)) if mask is None else mask
+    masked, plain = subject.record(x, mask, causal=causal), subject.record(x, causal=False)
+    if found is None:
+        pairs = zip(plain.attended, masked.attended, strict=False)
+        return next((way_of_masking(*pair, shown) for pair in pairs), None)
+    if wrongs(found) or (structure := search.again(found, plain)) is None:
+        return None
     for name in MASKS:
         how = replace(structure.how, mask=name)
         made = reproduce(structure.sources, how, shown, x.size(-1), search.scale)
-        if made is not None and matches(made[0], target):
+        if made is not None and matches(made[0], masked.inner):
             return name
     return None

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import itertools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from attn_docs.testing.adapter import Adapter, FunctionAdapter, arranged, bound
-from attn_docs.testing.layers import Recorder, Recording, matches
+from attn_docs.testing.layers import Recording, matches
 from attn_docs.testing.patterns import LENGTH, sample_mask
 from attn_docs.testing.subject import (
     SEEDS,
@@ -27,8 +28,11 @@ from attn_docs.testing.subject import (
     seeded,
     tensor_of,
 )
+from attn_docs.testing.trace import Tracer
 
 AXES = "(batch, length, size)"
+GAIN = re.compile("gain|gamma|norm", re.IGNORECASE)
+SHIFT = re.compile("bias|beta", re.IGNORECASE)
 MODES: tuple[Mode, ...] = ("evaluation", "training")
 
 
@@ -141,6 +145,18 @@ class ModuleSubject:
         """Return another copy, in another precision."""
         return replace(self, module=random_copy(self.original, dtype), dtype=dtype)
 
+    def with_gains(self, gain: float) -> Self:
+        """Return another copy, in which norms multiply by one number and add none."""
+        module = copy.deepcopy(self.module)
+        with torch.no_grad():
+            for owner in module.modules():
+                own = dict(owner.named_parameters(recurse=False))
+                of_norm = all(parameter.ndim < 2 for parameter in own.values())
+                for name, parameter in own.items():
+                    if parameter.ndim < 2 and (of_norm or GAIN.search(name)):
+                        parameter.fill_(0.0 if SHIFT.search(name) else gain)
+        return replace(self, module=module)
+
     def in_mode(self, mode: Mode, *, quiet: bool = True) -> Self:
         """Return the same in another mode, if `quiet` without dropout where that is possible."""
         if mode == "evaluation":
@@ -161,13 +177,21 @@ class ModuleSubject:
 
     def record(self, x: Tensor, mask: Tensor | None = None, *, causal: bool) -> Recording:
         """Call the module on one sample, and record what its layers do."""
-        with Recorder(self.module) as recorder:
+        with Tracer(self.module, x.size(1)) as recorder:
             output = self.call(x, mask, causal=causal)
         if recorder.failed is not None:
             raise recorder.failed
         hidden = self.causal_mask(x.size(1)) if self.always_causal else None
         context = self.own_context(x)[0]
-        return Recording(tuple(recorder.layers), x[0], context, output.detach()[0], hidden)
+        return Recording(
+            tuple(recorder.layers),
+            x[0],
+            context,
+            output.detach()[0],
+            hidden,
+            recorder.finished(),
+            recorder.across,
+        )
 
     def written(self, x: Tensor, mask: Tensor | None) -> list[str]:
         """Return the names of the arguments that a call writes into."""

@@ -50,12 +50,14 @@ class Search:
     """Which ways of computing are tried.
 
     `num_heads` and `scale` are those that the module was said to have; with `rotary`, queries
-    and keys may be turned by their positions.
+    and keys may be turned by their positions; `thorough` tries what is wrong with those as well,
+    which takes seconds, where nothing else can tell.
     """
 
     num_heads: int | None = None
     scale: float | None = None
     rotary: bool = False
+    thorough: bool = True
 
     def find(self, recording: Recording) -> Structure | None:
         """Find the way of computing that reproduces what came out.
@@ -66,7 +68,7 @@ class Search:
         choices = self._sources(recording)
         tried = _candidates(choices, self.num_heads, recording)
         if self.rotary:
-            tried = itertools.chain(tried, _rotated(choices, self.num_heads))
+            tried = itertools.chain(tried, _rotated(choices, self.num_heads, self.thorough))
         return self._first(tried, recording)
 
     def again(self, known: Structure, recording: Recording) -> Structure | None:
@@ -217,7 +219,7 @@ def _candidates(
         yield from ((sources, other) for other in _fitted(sources, right, recording))
 
 
-def _rotated(choices: list[Sources], num_heads: int | None) -> Iterator[Trial]:
+def _rotated(choices: list[Sources], num_heads: int | None, thorough: bool) -> Iterator[Trial]:
     """Yield what to try with turned queries and keys: right ways, those with one thing wrong."""
     ways = [
         (sources, replace(right, rotary=pairs, theta=theta))
@@ -227,7 +229,7 @@ def _rotated(choices: list[Sources], num_heads: int | None) -> Iterator[Trial]:
         for pairs, theta in itertools.product(get_args(Pairs), THETAS)
     ]
     yield from ways
-    for sources, way in ways:
+    for sources, way in ways if thorough else ():
         if sources.likely:
             wrong = (replace(way, turns_values=True), *one_thing_wrong(way))
             yield from ((sources, each) for each in wrong)
@@ -240,6 +242,8 @@ def _fitted(sources: Sources, how: Hypothesis, recording: Recording) -> Iterator
         return
     query, key, value = _heads(sources, how, cut)
     if recording.inner.size(-1) != how.num_heads * value.size(-1):
+        return
+    if not (recording.inner.isfinite().all() and value.isfinite().all()):
         return
     key, value = repeat_heads(key, value, how.num_heads // how.num_kv_heads, how.groups, 0)
     target = cut(recording.inner, how.num_heads, "heads", None, 0.0)

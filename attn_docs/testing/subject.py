@@ -174,6 +174,17 @@ def strongest(
     return torch.stack(made).amax(0)
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run on one thread: tensors this small wait for threads far longer than they compute."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
 def seeded(seed: int, device: torch.device) -> None:
     """Seed what random numbers on a device come from."""
     if device.type == "cpu":  # torch.manual_seed takes 70 times as long, for devices not in use

@@ -17,6 +17,7 @@ Inside = Literal[
     "causality",
     "value projection",
 ]
+ACROSS = "the heads of one position attend to each other: transpose heads and length first"
 VALUES_TURNED = "the values are turned by their positions, expected only queries and keys"
 
 
@@ -37,11 +38,16 @@ def wrongs(found: Structure) -> dict[Inside, str]:
 
 def scaled(found: Structure) -> str:
     """Say what the scores are divided by, and what they should be divided by."""
-    expected = f"{found.expected:.4g}"
-    if math.isclose(found.expected, found.head_dim**0.5):
+    name = found.how.divisor if isinstance(found.how.divisor, str) else ""
+    return divided(name, found.divisor, found.expected, found.head_dim)
+
+
+def divided(name: str, divisor: float, right: float, head_dim: int) -> str:
+    """Say what scores are divided by, with its name if it has one, and what is expected."""
+    expected = f"{right:.4g}"
+    if math.isclose(right, head_dim**0.5):
         expected = f"√head_dim = {expected}"
-    name = f"{found.how.divisor} = " if isinstance(found.how.divisor, str) else ""
-    return f"scaled by {name}{found.divisor:.4g}, expected {expected}"
+    return f"scaled by {f'{name} = ' if name else ''}{divisor:.4g}, expected {expected}"
 
 
 def normalised_over(axis: Axis) -> str:
@@ -52,21 +58,34 @@ def normalised_over(axis: Axis) -> str:
 def _layout(found: Structure) -> str:
     split, merge = found.how.split, found.how.merge
     if split == "across":
-        return "the heads of one position attend to each other: transpose heads and length first"
-    if split in ("view", "kv view") or merge == "view":
-        does = "merged" if split == "heads" else "split"
-        return f"heads are {does} by view alone, without a transpose: scrambled heads mix positions"
+        return ACROSS
+    if split in ("view", "kv view"):
+        return by_view("split")
+    return joined(merge)
+
+
+def by_view(does: str) -> str:
+    """Say that heads are split or merged without a transpose."""
+    return f"heads are {does} by view alone, without a transpose: scrambled heads mix positions"
+
+
+def joined(merge: str) -> str:
+    """Say what is wrong with how the heads are joined; empty if nothing is."""
     if merge in ("mean", "sum"):
         does = "averaged" if merge == "mean" else "added up"
         return f"heads are {does}, not put side by side"
-    return ""
+    return by_view("merged") if merge == "view" else ""
 
 
 def _sources(found: Structure) -> dict[Inside, str]:
     """Return what is wrong with the projections that the structure uses."""
-    query, key, value = found.sources.names
     if found.how.turns_values:
         return {"value projection": VALUES_TURNED}
+    return mixed_up(*found.sources.names)
+
+
+def mixed_up(query: str, key: str, value: str) -> dict[Inside, str]:
+    """Return what is wrong with queries, keys and values from these layers, by property."""
     if value == key:
         return {"value projection": f"the value is computed with the key projection, {key}"}
     if value == query:

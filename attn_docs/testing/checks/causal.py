@@ -13,6 +13,7 @@ from attn_docs.testing.module_insight import ModuleInsight
 from attn_docs.testing.module_masks import soft_mask
 from attn_docs.testing.module_subject import MODES
 from attn_docs.testing.patterns import LENGTH, off_diagonal
+from attn_docs.testing.stages import built_in_mask
 from attn_docs.testing.subject import Mode, seeded, strongest
 from attn_docs.testing.wrongs import wrongs
 
@@ -84,9 +85,10 @@ def _way_of_masking(insight: ModuleInsight, mode: Mode) -> str:
     """Name the way in which a flag hides nothing, though it may change something."""
     not_applied = "the causal mask is not applied"
     subject = insight.subject.in_mode(mode)
-    if subject.always_causal:
-        return not_applied
     x, structure = subject.words(1, LENGTH), insight.structures[mode]
+    if subject.always_causal:
+        kinds = map(built_in_mask, subject.record(x, causal=True).attended)
+        return next((MASKS[kind] for kind in kinds if kind is not None), not_applied)
     named = soft_mask(subject, insight.search, structure, x, None, causal=True)
     if named not in (None, "none"):
         return MASKS[named]

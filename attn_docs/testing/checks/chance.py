@@ -24,9 +24,12 @@ def dropout(insight: ModuleInsight) -> Judgement:
         outputs.append(subject.call(x).detach())
     if matches(*outputs):
         return skipped("training is as deterministic as evaluation: no dropout")
-    if insight.readable is None:
+    read = _read(insight.readable, subject) if insight.readable else _recorded(insight, subject)
+    if read is None:
         return unknown(UNREADABLE)
-    quiet, trained = _read(insight.readable, subject)
+    quiet, trained = read
+    if insight.readable is None and _scores_dropped(insight, subject):
+        return failed("in training the scores that go into the softmax are dropped", ON_SCORES)
     slack = 10 * subject.tolerance
     allowed = quiet > (1e-6 if subject.dtype == torch.float64 else slack)
     return _judged((trained / quiet)[:, allowed].flatten(), trained.sum(-1), slack)
@@ -40,6 +43,31 @@ def _read(readable: Readable, subject: ModuleSubject) -> tuple[Tensor, Tensor]:
         recording = subject.record(readable.recording.x[None], causal=subject.always_causal)
         trained.append(readable.weights(recording))
     return readable.weights(readable.recording), torch.stack(trained)
+
+
+def _recorded(insight: ModuleInsight, subject: ModuleSubject) -> tuple[Tensor, Tensor] | None:
+    """Return the weights as they met the values, without dropout and with it; None if not seen."""
+    x, made = subject.words(1, LENGTH), []
+    for seed in range(5):
+        seeded(seed, subject.device)
+        who = subject if seed else insight.subject
+        attended = who.record(x, causal=subject.always_causal).attended
+        if not attended:
+            return None
+        made.append(attended[0].weights)
+    if len({weights.shape for weights in made}) > 1:
+        return None
+    return made[0], torch.stack(made[1:])
+
+
+def _scores_dropped(insight: ModuleInsight, subject: ModuleSubject) -> bool:
+    """Tell whether part of the scores is zero in training that is not in evaluation."""
+    x, zeros = subject.words(1, LENGTH), []
+    for who in (insight.subject, subject):
+        seeded(0, subject.device)
+        scores = who.record(x, causal=subject.always_causal).attended[0].scores
+        zeros.append(0 if scores is None else int((scores == 0).sum()))
+    return zeros[1] > zeros[0]
 
 
 def _judged(ratio: Tensor, sums: Tensor, slack: float) -> Judgement:

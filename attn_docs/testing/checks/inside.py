@@ -12,6 +12,8 @@ from attn_docs.testing.structure import Structure
 from attn_docs.testing.subject import gradients
 from attn_docs.testing.wrongs import Inside
 
+UNGROUPED = "no groups: as many key heads as query heads, or one"
+
 
 def oracle(insight: ModuleInsight) -> Judgement:
     """The output is the formula's, in evaluation and in training."""
@@ -19,7 +21,7 @@ def oracle(insight: ModuleInsight) -> Judgement:
     if wrong:
         return failed(insight.training_differs or wrong, wrong)
     if found is None:
-        return unknown(UNEXPLAINED)
+        return passed(insight.formula) if insight.formula else unknown(UNEXPLAINED)
     heads = f"{found.how.num_heads} heads of {found.head_dim}"
     if found.how.num_kv_heads != found.how.num_heads:
         heads += f", {found.how.num_kv_heads} key and value heads"
@@ -39,10 +41,21 @@ def inside(
         if cause := insight.wrongs.get(name):
             return failed(cause, cause)
         if insight.structure is None or not insight.explained:
-            return unknown(UNEXPLAINED)
+            evidence = insight.holds(name)
+            return passed(evidence) if evidence else _not_seen(insight, name)
         return good(insight, insight.structure)
 
     return check
+
+
+def _not_seen(insight: ModuleInsight, name: Inside) -> Judgement:
+    """Say why a property was not judged, or that there is nothing to judge."""
+    stages = [each for mode in insight.stages.values() for each in mode]
+    if stages and name == "head layout" and all(each.num_heads == 1 for each in stages):
+        return skipped("one head")
+    if stages and name == "group order" and all(each.ungrouped for each in stages):
+        return skipped(UNGROUPED)
+    return unknown(UNEXPLAINED)
 
 
 def scale(_: ModuleInsight, found: Structure) -> Judgement:
@@ -66,7 +79,7 @@ def group_order(_: ModuleInsight, found: Structure) -> Judgement:
     """Neighbouring query heads share a key and value head."""
     heads, groups = found.how.num_heads, found.how.num_kv_heads
     if groups in (1, heads):
-        return skipped("no groups: as many key heads as query heads, or one")
+        return skipped(UNGROUPED)
     return passed(f"{groups} key heads serve {heads} query heads in a row")
 
 
@@ -76,6 +89,8 @@ def weights(insight: ModuleInsight) -> Judgement:
         return failed(cause, cause)
     if insight.structure is not None and insight.readable is not None:
         return _read_back(insight.readable)
+    if evidence := insight.holds("weights"):
+        return passed(evidence)
     equal = shared.equal_words(insight)
     return equal if equal.verdict == "pass" else unknown(UNREADABLE)
 

@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from attn_docs.testing.insight import Insight, mask_unfit
+from attn_docs.testing.insight import ONE_OF_KEYS, Insight, mask_unfit
 from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped
 from attn_docs.testing.patterns import LENGTH, off_diagonal, sample_mask, two_documents
 from attn_docs.testing.subject import Subject, SubjectError, gradients, influence, seeded
@@ -79,9 +79,15 @@ def prefix(insight: Insight) -> Judgement:
             return failed(
                 f"the first {length} of {LENGTH} positions differ by {error:.2e} when run alone"
             )
+    loud = x.clone()
+    loud[..., 3:, :] = 1e4 * x[..., 3:, :].sign()  # so large that a fill too small shows
+    error = (subject.call(loud, causal=True) - whole)[..., :3, :].abs().max().item()
+    if not error <= 100 * subject.tolerance:
+        return failed(f"words of ±1e4 after the first 3 change those by {error:.2e}", TOO_SMALL)
     return passed(f"every beginning of {LENGTH} positions is the same run alone")
 
 
+TOO_SMALL = "masked keys still get a weight: the fill value is too small"
 REAL, PAD = 4, 3
 Side = Literal["right", "left"]
 SIDES: tuple[Side, ...] = ("right", "left")
@@ -157,6 +163,8 @@ def packing(insight: Insight) -> Judgement:
     if why := mask_unfit(insight, "columns"):
         return skipped(why)
     subject = insight.subject
+    if any(behaviour.kind == "columns" for behaviour in insight.masks.values()):
+        return failed(ONE_OF_KEYS.evidence)
     if subject.masks_keys_alone:
         return skipped("the module takes no mask of queries and keys")
     if subject.positions:
