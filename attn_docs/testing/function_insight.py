@@ -245,7 +245,7 @@ def _way(subject: FunctionSubject, softcap: float | None) -> Hypothesis | None:
     if (divisor := _divisor(subject)) is not None:
         how = replace(RIGHT, divisor=divisor)
         insight = FunctionInsight(subject, how)
-        if insight.near(insight.expected(first), calls[0][1]):
+        if all(insight.near(insight.expected(inputs), made) for inputs, made in calls):
             return how
     found = None if rounded else softcap_of(subject)
     return None if found is None else replace(RIGHT, softcap=found)

@@ -237,7 +237,7 @@ def _run_plainly(subject: FunctionSubject) -> None:
         subject.attend(*subject.inputs())
     elif subject.block > 1:
         try:
-            subject.call(subject.words(1, LENGTH))
+            subject.call(subject.words(BATCH, LENGTH))
         except SubjectError as error:
             raise ValueError(
                 f"lengths must have a common divisor of which the function takes any multiple; "

@@ -27,12 +27,10 @@ def precision_inside(subject: FunctionSubject) -> torch.dtype | None:
     if subject.dtype != torch.float64:
         return None
     query, key, value = subject.inputs()
-    start, same, more, less, barely = (
+    start, more, less, barely = (
         subject.attend(query * factor, key, value).detach()
-        for factor in (1.0, 1.0, 1 + 1e-4, 1 - 1e-4, 1 + 1e-10)
+        for factor in (1.0, 1 + 1e-4, 1 - 1e-4, 1 + 1e-10)
     )
-    if not torch.equal(start, same):
-        return None  # random: of rounding nothing can be said
     largest = start.abs().max()
     if (barely - start - 1e-6 * (more - start)).abs().max() <= 1e-11 * largest:
         return None

@@ -97,6 +97,16 @@ def test_a_soft_cap_is_recognised_and_a_claim_is_verified():
     assert oracle(none).cause == "no soft-cap is applied, expected 30"
 
 
+def test_a_soft_cap_that_shows_at_large_scores_alone_is_seen():
+    def attend(q, k, v):
+        assert q.dtype == torch.float32
+        return capped(1000.0)(q, k, v)
+
+    finding = oracle(check_attention(attend, dtype=torch.float32))
+    assert finding.verdict == "not judged"
+    assert "say softcap=1" in finding.evidence
+
+
 def test_a_soft_cap_hides_no_other_fault():
     def unscaled(q, k, v):
         return (30 * (q @ k.mT / 30).tanh()).softmax(-1) @ v
@@ -188,6 +198,15 @@ def test_sizes_and_lengths_are_those_that_are_told():
     assert report.passed, report
     assert {sizes[2:] for sizes in seen} == {(8, 8)}
     assert all(n % 16 == m % 16 == 0 for n, m, *_ in seen)
+
+
+def test_a_batch_of_one_is_run_at_lengths_that_are_told():
+    def squeezes(q, k, v):
+        return plain(*(x.squeeze(0) for x in (q, k, v)))
+
+    finding = oracle(check_attention(squeezes, lengths=(16, 16)))
+    assert finding.verdict == "fail"
+    assert finding.evidence.startswith("a batch of one")
 
 
 def test_a_kernel_of_inference_is_judged_without_gradients():

@@ -194,6 +194,7 @@ RIGHT = {
         },
     ),
     "additive": (added, {"mask_true": "added"}),
+    "additive in float16": (added, {"mask_true": "added", "dtype": torch.float16}),
     "True blocks, four axes": (blocks, {"mask_true": "blocks"}),
     "bfloat16 only": (halves(torch.bfloat16), {}),
     "float16 only": (halves(torch.float16), {"dtype": torch.float16}),

@@ -292,6 +292,11 @@ WRONG = {
     ),
     "backward: mask": (backward(inner_if_masked), "oracle", "gradient of the query is not"),
     "backward: two things": (backward(lambda w, g, _: w * g), "oracle", "gradient of the query"),
+    "backward: with a mask": (
+        masked_with(lambda q, k, v, m: plain(q, k.detach(), v, m)),
+        "oracle",
+        "no gradient reaches the key",
+    ),
     # blocks
     "blocks of 16: no rescale": (online(16, "no rescale"), "oracle", "right up to 16 words"),
     "blocks of 64: no rescale": (online(64, "no rescale"), "oracle", "right up to 64 words"),
@@ -440,6 +445,16 @@ WRONG = {
         "",
     ),
     "one head for all groups": (one_head_for_all, "group order", "wrong key heads"),
+    "one key head of all": (
+        lost(lambda a: refuse(a.key.size(1) == 1, ValueError("one key head"))),
+        "group order",
+        "raises an exception",
+    ),
+    "values clamped": (
+        lambda q, k, v: plain(q, k, v.clamp(-1, 1)),
+        "weights",
+        "not the sum of the values",
+    ),
     "heads beyond eight": (
         lambda q, k, v: plain(
             q, *(torch.cat([x[:, :8], x[:, : max(x.size(1) - 8, 0)]], 1) for x in (k, v))
@@ -515,3 +530,11 @@ def test_a_wrong_function_is_caught(name):
     causes = {finding.property: finding.cause for finding in report.failures}
     assert broken in causes, report
     assert cause in causes[broken], report
+
+
+def test_a_cause_is_said_once_and_no_other_beside_it():
+    mean, broken, _ = WRONG["the mean"]
+    assert broken == "attends"
+    assert not any("clamped" in finding.cause for finding in check_attention(mean).failures)
+    after, *_ = WRONG["causal: masked after"]
+    assert "mask used" not in {finding.property for finding in check_attention(after).failures}
