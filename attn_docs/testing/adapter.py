@@ -5,27 +5,34 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import NoneType
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor, nn
 
 from attn_docs._checks import check_callable, check_flag
+from attn_docs.testing import huggingface
+from attn_docs.testing.copies import check_real
 
-MASK_NAMES = ("attn_mask", "mask", "attention_mask")
+MASK_NAMES = ("attn_mask", "mask", "attention_mask", "src_mask")
+# as PyTorch names a mask of the keys alone: (batch, m), True where there is no word
+PADDING_NAMES = ("key_padding_mask", "src_key_padding_mask", "padding_mask")
 CHOICES = {
     "mask_true": ("attends", "blocks", "added"),
     "mask_axes": (None, 1, 2, 3, 4),
     "arguments": ("x", "query, key, value"),
 }
 CAUSAL_NAMES = ("is_causal", "causal")
-CONTEXT_NAMES = ("context", "memory", "encoder_hidden_states", "key_value_states")
+CONTEXT_NAMES = ("context", "memory", "encoder_hidden_states", "key_value_states", "cond")
+ROLES = {"attn_mask": MASK_NAMES, "is_causal": CAUSAL_NAMES, "context": CONTEXT_NAMES}
 TRIPLES = (("query", "key", "value"), ("q", "k", "v"), ("queries", "keys", "values"))
 
 
 def first(result: Any) -> Tensor:
-    """Return the result itself, or the first of several."""
-    tensor: Tensor = result[0] if isinstance(result, (tuple, list)) else result
+    """Return the result itself, the first of several, or the last hidden state of a model."""
+    if isinstance(result, (tuple, list)) or hasattr(result, "last_hidden_state"):
+        result = result[0]
+    tensor: Tensor = result
     return tensor
 
 
@@ -49,13 +56,19 @@ class Adapter:
         mask_dtype: Type of a mask that is not added: torch.bool, or torch.long for 1 and 0. None
             tries both, and the type of the input.
         is_causal: Name of the flag that hides the future; None if there is none.
+        causal_mask: Whether the future is hidden by the mask: a triangle is then a part of it where
+            the check asks for `is_causal=True`, and no call is without a mask.
         context: Name of the argument for the sequence attended to; None if there is none.
+        context_needed: Whether the module, whatever its signature says, cannot do without one.
         arguments: "x" for `module(x)`, "query, key, value" for three leading arguments.
+        x: Name of the argument for `x`; None passes it as the first.
         batch_first: False if the module wants (length, batch, size).
-        keywords: Arguments for every call.
+        keywords: Arguments for every call, or a function of `x` that returns them.
         output: Takes the output out of what the module returns; the first of a tuple by default.
         step: `step(module, x, cache)` returns (output, cache): the next few positions, given what
             came before. `cache` is None at the start.
+        positions: Whether the module adds positions, or is given them among the keywords.
+        guessed: What of all this was guessed, in words.
 
     Raises:
         TypeError: If a field has the wrong type.
@@ -86,39 +99,76 @@ class Adapter:
     context: str | None = "context"
     arguments: Literal["x", "query, key, value"] = "x"
     batch_first: bool = True
-    keywords: Mapping[str, object] = field(default_factory=dict)
+    keywords: Mapping[str, object] | Callable[[Tensor], Mapping[str, object]] = field(
+        default_factory=dict
+    )
     output: Callable[[Any], Tensor] = first
     step: Callable[[nn.Module, Tensor, Any], tuple[Tensor, Any]] | None = None
     mask_dtype: torch.dtype | None = None
+    causal_mask: bool = False
+    context_needed: bool = False
+    x: str | None = None
+    positions: bool = False
+    guessed: str = ""
+
+    @classmethod
+    def huggingface(cls, module: nn.Module, **fields: Any) -> "Adapter":
+        """Return how `transformers` 5 calls one of its attention layers, layers or models.
+
+        Read from the signature and the config are the position embeddings, the mask (added, four
+        axes), the triangle as a part of it, and how a cache goes on. A whole model is called with
+        `inputs_embeds` and a mask of padding.
+
+        Args:
+            module: Of `transformers`, or written like those.
+            fields: What is to differ from what was read.
+
+        Returns:
+            An adapter for this module.
+
+        Raises:
+            TypeError: If `module` is no `torch.nn.Module`.
+            ValueError: If it takes no vectors, or attends by a kernel that no mask can be added to.
+        """
+        return cls(**(huggingface.fields_of(module) | fields))
 
     def __post_init__(self) -> None:
         """Refuse what no call could be made of."""
-        for name in ("attn_mask", "is_causal", "context"):
+        for name in (*ROLES, "x"):
             if not isinstance(value := getattr(self, name), (str, NoneType)):
                 raise TypeError(f"{name} must be the name of an argument or None; got {value!r}")
         for name, choices in CHOICES.items():
             if (value := getattr(self, name)) not in choices:
                 allowed = ", ".join(repr(choice) for choice in choices)
                 raise ValueError(f"{name} must be one of {allowed}; got {value!r}")
-        check_flag("batch_first", self.batch_first)
-        if not isinstance(self.keywords, Mapping):
-            raise TypeError(f"keywords must be a mapping; got {self.keywords!r}")
+        for name in ("batch_first", "causal_mask", "context_needed", "positions"):
+            check_flag(name, getattr(self, name))
+        if self.causal_mask and self.attn_mask is None:
+            raise ValueError("causal_mask must be False where attn_mask is None; got True")
+        if not isinstance(self.keywords, Mapping) and not callable(self.keywords):
+            raise TypeError(f"keywords must be a mapping or return one; got {self.keywords!r}")
         check_callable("output", self.output)
         if self.step is not None:
             check_callable("step", self.step)
         if not isinstance(self.mask_dtype, (torch.dtype, NoneType)):
             raise TypeError(f"mask_dtype must be a torch.dtype or None; got {self.mask_dtype!r}")
 
+    def guessing(self, said: str, **fields: Any) -> Self:
+        """Return the adapter with other fields, and what was guessed."""
+        return replace(self, **fields, guessed="; ".join(filter(None, [self.guessed, said])))
+
     def needs_context(self, module: nn.Module) -> bool:
         """Whether the module cannot be called without a context."""
-        return self.arguments == "x" and self._required(module, self.context)
+        if self.arguments != "x" or self.context is None:
+            return False
+        return self.context_needed or self._required(module, self.context)
 
     def needs_mask(self, module: nn.Module) -> bool:
         """Whether the module cannot be called without a mask."""
-        return self._required(module, self.attn_mask)
+        return self.causal_mask or self._required(module, self.attn_mask)
 
     def _required(self, module: nn.Module, name: str | None) -> bool:
-        if name is None or name in self.keywords:
+        if name is None or (isinstance(self.keywords, Mapping) and name in self.keywords):
             return False
         parameter = inspect.signature(module.forward).parameters.get(name)
         return parameter is not None and parameter.default is inspect.Parameter.empty
@@ -131,7 +181,7 @@ class Adapter:
     @property
     def takes_causal(self) -> bool:
         """Whether the module can be told to hide the future."""
-        return self.is_causal is not None
+        return self.is_causal is not None or self.causal_mask
 
     @property
     def takes_context(self) -> bool:
@@ -179,25 +229,34 @@ class FunctionAdapter(Adapter):
     @classmethod
     def of(cls, function: Callable[..., Tensor]) -> "FunctionAdapter":
         """Read from the signature what the function can be told."""
-        names = inspect.signature(function).parameters
-        return cls(
-            attn_mask="attn_mask" if "attn_mask" in names else None,
-            is_causal="is_causal" if "is_causal" in names else None,
-            context="context" if "context" in names else None,
-            mask_axes=2,
-            function=function,
-        )
+        others = list(inspect.signature(function).parameters.values())[2:]
+        names = [parameter.name for parameter in others]
+        taken = {role: [n for n in names if n in known] for role, known in ROLES.items()}
+        known = sum(ROLES.values(), ())
+        for parameter in others:
+            option = isinstance(parameter.default, (NoneType, bool))
+            bound_before = parameter.default is not parameter.empty and not option
+            if parameter.name not in known and not bound_before:
+                raise ValueError(
+                    "adapter must name what it takes after module and x as one of "
+                    f"{', '.join(known)}; got {parameter}"
+                )
+        for role, given in taken.items():
+            if len(given) > 1:
+                raise ValueError(f"adapter must have one name for {role}; got {', '.join(given)}")
+        read: dict[str, Any] = {role: given[0] if given else None for role, given in taken.items()}
+        return cls(**read, mask_axes=2, function=function)
 
     def needs_context(self, module: nn.Module) -> bool:  # noqa: ARG002  (the function decides)
         """Whether the function cannot be called on `x` alone."""
-        return self._needs("context")
+        return self.context is not None and (self.context_needed or self._needs(self.context))
 
     def needs_mask(self, module: nn.Module) -> bool:  # noqa: ARG002
         """Whether the function cannot be called without a mask."""
-        return self._needs("attn_mask")
+        return self._needs(self.attn_mask)
 
-    def _needs(self, name: str) -> bool:
-        parameter = inspect.signature(self.function).parameters.get(name)
+    def _needs(self, name: str | None) -> bool:
+        parameter = inspect.signature(self.function).parameters.get(str(name))
         return parameter is not None and parameter.default is inspect.Parameter.empty
 
 
@@ -212,13 +271,18 @@ def bound(
 ) -> Callable[[], Any]:
     """Return the call of the module, ready to be made: nothing that is left to run is ours."""
     mask = None if adapter.attn_mask is None else attn_mask
+    if is_causal and adapter.causal_mask:
+        mask = _with_triangle(mask, x)
     is_causal = is_causal and adapter.is_causal is not None
     if isinstance(adapter, FunctionAdapter):
-        context = None if adapter.context is None else context
-        options = {"attn_mask": mask, "is_causal": is_causal or None, "context": context}
-        given = {name: value for name, value in options.items() if value is not None}
+        options = {
+            adapter.attn_mask: mask,
+            adapter.is_causal: is_causal or None,
+            adapter.context: context,
+        }
+        given = {name: v for name, v in options.items() if name is not None and v is not None}
         return functools.partial(adapter.function, module, x, **given)
-    keywords = dict(adapter.keywords)
+    keywords = dict(adapter.keywords(x) if callable(adapter.keywords) else adapter.keywords)
     if mask is not None:
         keywords[str(adapter.attn_mask)] = adapter.translate(mask, x)
     if is_causal:
@@ -229,7 +293,15 @@ def bound(
         sequences += [sequences[0] if context is None else context] * 2
     elif context is not None and adapter.context is not None:
         keywords[adapter.context] = context
+    if adapter.x is not None:
+        keywords[adapter.x] = sequences.pop(0)
     return lambda: adapter.output(module(*sequences, **keywords))
+
+
+def _with_triangle(mask: Tensor | None, x: Tensor) -> Tensor:
+    """Return the mask without the future of each query."""
+    past = torch.ones(x.size(1), x.size(1), dtype=torch.bool, device=x.device).tril()
+    return past if mask is None else mask & past
 
 
 def arranged(adapter: Adapter, words: Tensor) -> Tensor:
@@ -239,6 +311,7 @@ def arranged(adapter: Adapter, words: Tensor) -> Tensor:
 
 def adapter_for(module: nn.Module, adapter: Adapter | Callable[..., Tensor] | None) -> Adapter:
     """Return how to call the module: as it was said, or guessed from its arguments."""
+    check_real(module)
     if adapter is None:
         return _guessed(module)
     if isinstance(adapter, Adapter):
@@ -266,15 +339,12 @@ def _without_missing(adapter: Adapter, module: nn.Module) -> Adapter:
 
 
 def _guessed(module: nn.Module) -> Adapter:
-    """Guess from the names of the arguments of `forward`."""
-    if isinstance(module, nn.MultiheadAttention):
-        return Adapter(
-            arguments="query, key, value",
-            mask_true="blocks",
-            batch_first=module.batch_first,
-            is_causal=None,
-            keywords={"need_weights": False},
-        )
+    """Guess from the class, or from the names of the arguments of `forward`."""
+    if (adapter := _of_torch(module)) is not None:
+        return adapter
+    if type(module).__module__.startswith("transformers."):
+        said = "the module is called as transformers calls it, by Adapter.huggingface"
+        return Adapter.huggingface(module).guessing(said)
     names = list(inspect.signature(module.forward).parameters)
 
     def one_of(choices: tuple[str, ...]) -> str | None:
@@ -285,6 +355,47 @@ def _guessed(module: nn.Module) -> Adapter:
         is_causal=one_of(CAUSAL_NAMES),
         context=one_of(CONTEXT_NAMES),
     )
+    padding = one_of(PADDING_NAMES)
+    if adapter.attn_mask is None and padding is not None:
+        said = f"{padding} is PyTorch's: (batch, m), True where there is no word"
+        adapter = replace(adapter, attn_mask=padding, mask_true="blocks", mask_axes=1, guessed=said)
     if tuple(names[:3]) in TRIPLES:
         adapter = replace(adapter, arguments="query, key, value")
     return adapter
+
+
+def _of_torch(module: nn.Module) -> Adapter | None:
+    """Return how PyTorch's own layers are called; None for the layers of others."""
+    adapter = Adapter(mask_true="blocks", mask_axes=2, is_causal=None, context=None)
+    if isinstance(module, nn.MultiheadAttention):
+        return Adapter(
+            arguments="query, key, value",
+            mask_true="blocks",
+            batch_first=module.batch_first,
+            is_causal=None,
+            keywords={"need_weights": False},
+        )
+    layers = (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
+    layer = next((m for m in module.modules() if isinstance(m, layers)), None)
+    if layer is None:
+        return None
+    first = layer.self_attn.batch_first
+    if isinstance(module, nn.TransformerEncoder):
+        # of keys alone: what an upper layer sees through a lower one, no other mask hides
+        key_mask = "src_key_padding_mask"
+        return replace(adapter, attn_mask=key_mask, mask_axes=1, batch_first=first)
+    if isinstance(module, nn.TransformerEncoderLayer):
+        return replace(adapter, attn_mask="src_mask", batch_first=first)
+    if isinstance(module, (nn.TransformerDecoderLayer, nn.TransformerDecoder)):
+        key_mask = "tgt_mask" if module is layer else "tgt_key_padding_mask"
+        axes = 2 if module is layer else 1
+        memory = functools.partial(_memory, batch_first=first)
+        adapter = replace(adapter, attn_mask=key_mask, mask_axes=axes, batch_first=first)
+        return replace(adapter, keywords=memory, guessed=huggingface.MEMORY)
+    return None
+
+
+def _memory(x: Tensor, *, batch_first: bool) -> dict[str, Tensor]:
+    """Return what a decoder layer attends to besides `x`."""
+    words = huggingface.memory_for(x)
+    return {"memory": words if batch_first else words.transpose(0, 1)}

@@ -50,6 +50,8 @@ Masking = Literal[
 MASKS: dict[Masking, str] = {
     "right": "keys that are not allowed are removed before the softmax",
     "none": "the mask is not applied",
+    "no diagonal": "the mask is off by one: a position does not see itself",
+    "one ahead": "the mask is off by one: a position sees the next one",
     "inverted": "the mask's polarity is inverted: True removes what it should keep",
     "transposed": "the mask's axes are swapped: it is read as (key, query)",
     "inverted and transposed": "the mask's polarity is inverted and its axes are swapped",
@@ -59,8 +61,6 @@ MASKS: dict[Masking, str] = {
     "before": "the mask is applied to the scores before they are scaled, as a factor",
     "values": "masked keys keep their weight; only rows of the output are zeroed",
     "columns": "a mask of pairs is read as one of keys: a key is hidden only if hidden from all",
-    "no diagonal": "the mask is off by one: a position does not see itself",
-    "one ahead": "the mask is off by one: a position sees the next one",
 }
 
 _TILED = (

@@ -23,6 +23,7 @@ from attn_docs.testing.function_call import (
 from attn_docs.testing.function_insight import FunctionInsight, look_at
 from attn_docs.testing.function_subject import DTYPES, Wanted, subject_of
 from attn_docs.testing.judgement import Judgement, because, findings, unknown
+from attn_docs.testing.random_state import random_state_kept
 from attn_docs.testing.report import ATTENTION, Report, check_names, check_reasons, waived
 from attn_docs.testing.subject import SubjectError, one_thread
 
@@ -130,9 +131,7 @@ def check_attention(
     place = device_of(device)
     call = _described(call_of(attend, told, _names(names, told)), mask_true, layout, output)
     wanted = _wanted(dtype, head_dim, value_dim, lengths)
-    # torch.manual_seed, which other devices than the CPU need, seeds every GPU
-    seeded = range(torch.cuda.device_count()) if place.type == "cuda" else []
-    with one_thread(), torch.random.fork_rng(seeded), torch.enable_grad():
+    with one_thread(), random_state_kept(), torch.enable_grad():
         try:
             subject = subject_of(attend, call, wanted, place)
             insight = look_at(subject, softcap, backward=backward)

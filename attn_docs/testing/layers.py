@@ -138,7 +138,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
                     self.layers[i], self.results[i] = replace(layer, output=output), result
 
     def _name(self, tensor: Tensor) -> str | None:
-        return self.names.get(_pointer(tensor))
+        """Return the name of the parameter that a tensor is, or is part of."""
+        name, offset = self.names.get(_pointer(tensor)), tensor.storage_offset()
+        if name is None or not offset:
+            return name
+        return f"{name}, from row {offset // max(tensor.stride())}"
 
 
 def _rows(tensor: Tensor) -> Tensor:

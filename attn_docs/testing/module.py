@@ -19,6 +19,7 @@ from attn_docs.testing.judgement import Judgement, because, findings
 from attn_docs.testing.module_insight import ModuleInsight, look_inside
 from attn_docs.testing.module_subject import subject_of
 from attn_docs.testing.patterns import LENGTH
+from attn_docs.testing.random_state import random_state_kept
 from attn_docs.testing.report import ATTENTION, Report, check_names, check_reasons, waived
 from attn_docs.testing.subject import SubjectError, one_thread
 
@@ -88,8 +89,7 @@ def check_module(
     check_names("require", require)
     check_reasons(waive)
     adapter = adapter_for(module, adapter)
-    cuda = {p.device for p in module.parameters() if p.device.type == "cuda"}
-    with one_thread(), torch.random.fork_rng(cuda), torch.enable_grad():
+    with one_thread(), random_state_kept(), torch.enable_grad():
         try:
             subject = subject_of(
                 module,
@@ -150,6 +150,7 @@ CHECKS: dict[str, Callable[[ModuleInsight], Judgement]] = {
     "projections": inside.projections,
     "head layout": inside.inside("head layout", inside.head_layout),
     "group order": inside.inside("group order", inside.group_order),
+    "rotation": inside.rotation,
     "mask used": mask_used,
     "mask polarity": mask_check(*POLARITY),
     "mask axis": mask_check(*AXIS),

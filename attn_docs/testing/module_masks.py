@@ -9,7 +9,13 @@ from attn_docs.testing.formula import MASKS, Masking
 from attn_docs.testing.insight import ONE_OF_KEYS, MaskBehaviour
 from attn_docs.testing.layers import matches
 from attn_docs.testing.module_subject import ModuleSubject
-from attn_docs.testing.patterns import LENGTH, off_diagonal, pattern_evidence, sample_mask
+from attn_docs.testing.patterns import (
+    LENGTH,
+    off_diagonal,
+    ordered_mask,
+    pattern_evidence,
+    sample_mask,
+)
 from attn_docs.testing.stages import way_of_masking
 from attn_docs.testing.structure import Search, Structure, reproduce
 from attn_docs.testing.subject import SubjectError, influence, seeded, strongest
@@ -30,13 +36,15 @@ def _behaviour(
     subject: ModuleSubject, search: Search, structure: Structure | None
 ) -> MaskBehaviour:
     x = subject.words(1, LENGTH)
-    mask = sample_mask(LENGTH, subject.device, columns=subject.masks_keys_alone)
+    mask = _mask_for(subject, x)
     strength = strongest(subject, x, mask, causal=subject.always_causal)
     masked, plain = (_called(subject, x, given) for given in (mask, None))
     if matches(masked, plain):
         return _without_effect(subject, x)
     seen = strength > 1e-9 * strength.max().clamp(min=1e-30)
     rows = ~masked[0].isnan().any(-1)
+    if subject.masks_keys_alone:
+        rows = rows & mask[0]  # some set what padding puts out to zero
     # where the future should be hidden and is not, the mask may be read rightly all the same
     past, all_words = subject.causal_mask(LENGTH), torch.ones_like(mask)
     for shown in (past, all_words) if subject.always_causal else (all_words,):
@@ -46,6 +54,15 @@ def _behaviour(
         seen_by = MASKS["right"] if named == "right" else pattern_evidence(seen, mask)
         return MaskBehaviour(named, seen_by)
     return MaskBehaviour("unknown", _leak(strength, seen, mask))
+
+
+def _mask_for(subject: ModuleSubject, x: Tensor) -> Tensor:
+    """Return a mask for one attention; for several, one that seeing through another leaves."""
+    if subject.masks_keys_alone:
+        return sample_mask(LENGTH, subject.device, columns=True)
+    if len(subject.record(x, causal=subject.always_causal).attended) > 1:
+        return ordered_mask(LENGTH, subject.device)
+    return sample_mask(LENGTH, subject.device)
 
 
 def _called(subject: ModuleSubject, x: Tensor, mask: Tensor | None) -> Tensor:

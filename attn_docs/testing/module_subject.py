@@ -1,11 +1,9 @@
 """Run a module that somebody else wrote: a copy of it, with random weights."""
 
-import copy
 import inspect
-import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -15,8 +13,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from attn_docs.testing.adapter import Adapter, FunctionAdapter, arranged, bound
+from attn_docs.testing.adapter import Adapter, arranged, bound
+from attn_docs.testing.copies import deep_copy, precisions, random_copy
 from attn_docs.testing.layers import Recording, matches
+from attn_docs.testing.mask_habits import fitting
 from attn_docs.testing.patterns import LENGTH, sample_mask
 from attn_docs.testing.subject import (
     SEEDS,
@@ -147,7 +147,7 @@ class ModuleSubject:
 
     def with_gains(self, gain: float) -> Self:
         """Return another copy, in which norms multiply by one number and add none."""
-        module = copy.deepcopy(self.module)
+        module = deep_copy(self.module)
         with torch.no_grad():
             for owner in module.modules():
                 own = dict(owner.named_parameters(recurse=False))
@@ -257,20 +257,6 @@ def _shaped(output: object, x: Tensor) -> Tensor:
     return output
 
 
-def random_copy(module: nn.Module, dtype: torch.dtype) -> nn.Module:
-    """Return a copy in evaluation mode whose matrices and biases are random."""
-    generator = torch.Generator().manual_seed(0)
-    module = copy.deepcopy(module).to(dtype).eval()
-    with torch.no_grad():
-        for name, parameter in module.named_parameters():
-            if parameter.ndim > 1 or name.endswith("bias"):
-                width = 1.5 * parameter.size(-1) ** -0.5 if parameter.ndim > 1 else 0.1
-                values = torch.randn(parameter.shape, generator=generator) * width
-                parameter.copy_(values)
-            parameter.requires_grad_(True)
-    return module
-
-
 def subject_of(
     module: nn.Module,
     adapter: Adapter,
@@ -282,56 +268,49 @@ def subject_of(
 ) -> ModuleSubject:
     """Return the module as a subject, in the first precision in which it can be called."""
     device = next((p.device for p in module.parameters()), torch.device("cpu"))
+    positions = positions or adapter.positions
 
     def copied(dtype: torch.dtype) -> ModuleSubject:
         made = random_copy(module, dtype)
         sizes = embed_dim, context_dim
         return ModuleSubject(module, made, dtype, device, adapter, *sizes, causal, positions)
 
-    subject = _callable(copied)
+    subject = _callable(copied, precisions(device))
     chance = _chance_of(subject)
     subject = replace(subject, chance=chance, quiet=bool(chance.evaluation))
     told = causal and not subject.adapter.takes_causal
     return replace(subject, always_causal=told or _hides_future(subject))
 
 
-def _callable(copied: Callable[[torch.dtype], ModuleSubject]) -> ModuleSubject:
-    """Return the first copy that can be called, with the mask that it takes."""
-    for dtype in (torch.float64, torch.float32):
-        subject = copied(dtype)
-        try:
-            fitted = replace(subject, adapter=_fitting(subject))
-            fitted.call(fitted.words(1, LENGTH))
-            if dtype == torch.float32 or _finite_with_mask(fitted):
-                return fitted
-        except SubjectError as error:
-            failed = error
+def _callable(
+    copied: Callable[[torch.dtype], ModuleSubject], dtypes: Sequence[torch.dtype]
+) -> ModuleSubject:
+    """Return the first copy that can be called, with the mask and the context that it takes."""
+    for dtype in dtypes:
+        subject, failures = copied(dtype), []
+        for adapter in _with_and_without_context(subject):
+            asked = replace(subject, adapter=adapter)
+            try:
+                fitted = replace(asked, adapter=fitting(asked))
+                fitted.call(fitted.words(1, LENGTH))
+                if dtype == dtypes[-1] or _finite_with_mask(fitted):
+                    return fitted
+            except SubjectError as error:
+                failures.append(error)
     shape = (1, LENGTH, subject.embed_dim)
     raise ValueError(
         f"module must run on an input of shape {shape}, perhaps through an adapter; "
-        f"it raised {failed}"
-    ) from failed
+        f"it raised {failures[0]}"
+    ) from failures[0]
 
 
-def _fitting(subject: ModuleSubject) -> Adapter:
-    """Return the adapter with the first number of axes and type of mask that the module takes."""
+def _with_and_without_context(subject: ModuleSubject) -> Iterator[Adapter]:
+    """Yield the adapter, and one that gives a context in each call if it can be given one."""
     adapter = subject.adapter
-    if not adapter.takes_mask or isinstance(adapter, FunctionAdapter):
-        return adapter
-    x = subject.words(2, 7)  # a length that is seldom the number of heads
-    mask = torch.ones(7, 7, dtype=torch.bool, device=subject.device)
-    dtypes: tuple[torch.dtype | None, ...] = (torch.bool, torch.long, subject.dtype)
-    if adapter.mask_true == "added" or adapter.mask_dtype is not None:
-        dtypes = (adapter.mask_dtype,)
-    axes = (2, 3, 4, 1) if adapter.mask_axes is None else (adapter.mask_axes,)
-    for dtype, number in itertools.product(dtypes, axes):
-        fitted = replace(adapter, mask_axes=number, mask_dtype=dtype)
-        with suppress(SubjectError):
-            replace(subject, adapter=fitted).call(x, mask)
-            return fitted
-    if adapter.mask_axes is None and not subject.needs_mask:
-        return replace(adapter, attn_mask=None)
-    return adapter
+    yield adapter
+    if adapter.arguments == "x" and adapter.context is not None and not subject.needs_context:
+        said = f"{adapter.context} is given in every call, since the module raises without"
+        yield adapter.guessing(said, context_needed=True)
 
 
 def _finite_with_mask(subject: ModuleSubject) -> bool:
@@ -339,7 +318,10 @@ def _finite_with_mask(subject: ModuleSubject) -> bool:
     if not subject.adapter.takes_mask:
         return True
     mask = sample_mask(LENGTH, subject.device, columns=True)
-    return bool(subject.call(subject.words(1, LENGTH), mask).isfinite().all())
+    try:
+        return bool(subject.call(subject.words(1, LENGTH), mask).isfinite().all())
+    except SubjectError:  # as for every mask, in every precision
+        return True
 
 
 def _chance_of(subject: ModuleSubject) -> Chance:

@@ -19,6 +19,12 @@ def sample_mask(length: int, device: torch.device, *, columns: bool = False) -> 
     return mask.to(device)
 
 
+def ordered_mask(length: int, device: torch.device) -> Tensor:
+    """Return a mask that one layer after the other leaves as it is: who sees whom, sees theirs."""
+    i, j = torch.meshgrid(torch.arange(length), torch.arange(length), indexing="ij")
+    return ((j <= i) & ((i - j) % 2 == 0)).to(device)
+
+
 def two_documents(device: torch.device) -> Tensor:
     """Return the mask that keeps documents of 3 and 4 words in one row apart."""
     first = torch.arange(7, device=device) < 3

@@ -20,6 +20,7 @@ PROPERTIES = {
     "projections": "each weight of each projection reaches the output",
     "head layout": "heads are cut and joined without mixing positions",
     "group order": "neighbouring query heads share a key and value head",
+    "rotation": "queries and keys of one position are rotated by one angle",
     "mask used": "a mask changes the output",
     "mask polarity": "True means: may attend",
     "mask axis": "the mask's rows are queries, its columns keys",

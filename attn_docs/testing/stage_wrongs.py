@@ -16,6 +16,12 @@ from attn_docs.testing.wrongs import (
     normalised_over,
 )
 
+TWICE = "the softmax is applied twice: what goes into it sums to 1 already"
+ROTATED_APART = (
+    "a query and the key of its own position are not rotated by the same angle: another offset, "
+    "another direction, another layout of the pairs, or only one of them is rotated"
+)
+VALUES_MOVED = "the values stand one position off: weights of one word meet the value of another"
 SLACK = 2e-3  # relative, of a factor: norms add a small number to what they divide by
 
 
@@ -35,19 +41,26 @@ def stage_wrongs(
 
 
 def _wrong(found: Stages, right_scale: float | None, sizes: tuple[int, int]) -> dict[Inside, str]:
-    axis = found.axis
     wrong: dict[Inside, str] = {
         "scale": _scaled(found, right_scale, sizes),
-        "weights": "" if axis in ("keys", None) else normalised_over(_named_axis(axis)),
+        "weights": _weights(found),
         "head layout": _layout(found),
         "group order": "" if found.groups is None else TILED.get(found.groups, ""),
+        "rotation": ROTATED_APART if found.cancels is False else "",
     }
     wrong.update(_sources(found))
     return {name: cause for name, cause in wrong.items() if cause}
 
 
-def _named_axis(axis: str) -> Axis:
-    return "queries" if axis == "queries" else "heads"
+def _weights(found: Stages) -> str:
+    if found.axis == "keys":
+        return TWICE if found.twice else ""
+    if found.axis is not None:
+        axis: Axis = "queries" if found.axis == "queries" else "heads"
+        return normalised_over(axis)
+    if found.least < 0.0 and not found.softmax:
+        return f"weights are negative, down to {found.least:.3g}: they are not a softmax's"
+    return ""
 
 
 def expected_scale(found: Stages, right_scale: float | None) -> float | None:
@@ -95,6 +108,8 @@ def _layout(found: Stages) -> str:
 
 
 def _sources(found: Stages) -> dict[Inside, str]:
+    if found.value is not None and found.value.moved:
+        return {"value projection": VALUES_MOVED}
     if found.value is not None and found.value.rotated:
         return {"value projection": VALUES_TURNED}
     if found.query is None or found.key is None or found.value is None:
@@ -138,6 +153,8 @@ def _holds(name: Inside, found: Stages, right_scale: float | None) -> str:
             if found.groups != "interleaved":
                 return ""
             return f"{found.kv_heads} key heads serve {found.num_heads} query heads in a row"
+        case "rotation":
+            return "a query meets the key of its own position as if unrotated" * bool(found.cancels)
         case _:
             return ""
 

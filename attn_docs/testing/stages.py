@@ -7,8 +7,8 @@ queries and keys, rotated ones, a bias on the scores, a soft-cap, a sink or a ga
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -28,18 +28,22 @@ class Origin:
     Attributes:
         layer: Name of the layer, or of what is no layer.
         blocks: For each head, which block of the layer's features it is.
+        size: How many features a block has.
         factor: What they were multiplied by.
         normalised: Whether each was divided by its own length first, or that of all heads.
         by_view: Whether the layer's output was cut across positions.
         rotated: Whether their lengths are the layer's, and their numbers are not.
+        moved: Whether they stand at other positions than in the layer.
     """
 
     layer: str
     blocks: tuple[int, ...]
+    size: int
     factor: float = 1.0
     normalised: bool = False
     by_view: bool = False
     rotated: bool = False
+    moved: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,13 @@ class Stages:
         total: `factor` and the factors of queries and keys, together.
         merged: How heads were joined: "heads", "view", "mean" or "sum".
         axis: Over which axis the weights sum to one; None if over none.
+        row_sum: What a row of the weights sums to, at most.
+        least: The smallest weight.
+        softmax: Whether a softmax was seen.
+        sink: Whether the softmax had a column that is no word's.
+        twice: Whether what went into the softmax had been through one.
+        cancels: Whether a query and the key of the same position were rotated alike; None if
+            they were not rotated, or that is not known.
         num_heads: Number of query heads.
         head_dim: Size of a query head.
     """
@@ -67,13 +78,18 @@ class Stages:
     merged: str | None
     axis: str | None
     row_sum: float
+    least: float
+    softmax: bool
+    sink: bool
+    twice: bool
+    cancels: bool | None
     num_heads: int
     head_dim: int
 
     @property
     def total(self) -> float | None:
         """The factor on the scores, that of queries and keys included; None if not known."""
-        if self.factor is None or self.query is None or self.key is None:
+        if not self.factor or self.query is None or self.key is None:
             return None
         return self.factor * self.query.factor * self.key.factor
 
@@ -130,18 +146,48 @@ def _stages(recording: Recording, one: Attended, other: Attended) -> Stages:
     ]
     factor, cap = _factor(one, other)
     axis, row_sum = _axis(one.weights)
+    query, key = _origin(one.query, layers), _origin(one.key, layers)
+    outputs = {layer.name: layer.output for layer in layers}
     return Stages(
-        query=_origin(one.query, layers),
-        key=_origin(one.key, layers),
+        query=query,
+        key=key,
         value=_origin(one.value, layers),
         factor=factor,
         cap=cap,
         merged=_merged(one, recording),
         axis=axis,
         row_sum=row_sum,
+        least=float(one.weights.min()),
+        softmax=one.scores is not None,
+        sink=one.sink,
+        twice=one.scores is not None and _axis(one.scores)[0] == "keys",
+        cancels=_cancels(one, query, key, outputs),
         num_heads=one.query.size(0),
         head_dim=one.query.size(-1),
     )
+
+
+def _cancels(
+    made: Attended, query: Origin | None, key: Origin | None, outputs: Mapping[str, Tensor]
+) -> bool | None:
+    """Tell whether a query meets the key of its own position as if neither was rotated."""
+    if query is None or key is None or query.by_view or key.by_view:
+        return None
+    if not (query.rotated or key.rotated):
+        return None
+    # an angle is left by every norm, but one that takes a mean away first
+    met = torch.cosine_similarity(made.query, made.key, dim=-1)
+    return any(matches(met, _angles(outputs, query, key, centred)) for centred in (False, True))
+
+
+def _angles(outputs: Mapping[str, Tensor], query: Origin, key: Origin, centred: bool) -> Tensor:
+    """Return (h, n): the cosine between a position's query and key, as the layers put them out."""
+    ends = []
+    for end in (query, key):
+        output = outputs[end.layer]
+        blocks = output.view(len(output), -1, end.size).transpose(0, 1)[list(end.blocks)]
+        ends.append(blocks - blocks.mean(-1, keepdim=True) if centred else blocks)
+    return torch.cosine_similarity(ends[0], ends[1], dim=-1)
 
 
 def upright(made: Attended) -> Attended:
@@ -156,10 +202,13 @@ def upright(made: Attended) -> Attended:
         errors.append((target - _slope(target, source) * source).norm().item())
     if errors[0] <= errors[1]:
         return made
-    return Attended(
-        made.key, made.query, made.product.mT, made.weights, made.value, made.output,
-        None if made.scores is None else made.scores.mT, made.after,
-    )  # fmt: skip
+    return replace(
+        made,
+        query=made.key,
+        key=made.query,
+        product=made.product.mT,
+        scores=None if made.scores is None else made.scores.mT,
+    )
 
 
 def _seen(made: Attended) -> Tensor:
@@ -235,7 +284,8 @@ def _capped(product: Tensor, scores: Tensor) -> tuple[float, float] | None:
 def way_of_masking(plain: Attended, masked: Attended, allowed: Tensor) -> Masking | None:
     """Return the way of masking that makes the weights of a call with a mask from one without."""
     plain, masked = upright(plain), upright(masked)
-    if plain.scores is None or plain.weights.shape != masked.weights.shape:
+    shapes = (masked.weights.shape, (len(plain.weights), *allowed.shape))
+    if plain.scores is None or any(plain.weights.shape != shape for shape in shapes):
         return None
     top = plain.scores.amax(-1, keepdim=True)
     # what a column that is no word's takes, as a sink
@@ -276,7 +326,7 @@ def _axis(weights: Tensor) -> tuple[str | None, float]:
 
 def _origin(heads: Tensor, layers: Sequence[Layer]) -> Origin | None:
     """Return the layer that vectors (h, n, d) come from."""
-    finders = (_by_length, _by_direction)
+    finders = (_by_length, _by_direction, _moved, _by_numbers)
     return next(
         (
             found
@@ -316,7 +366,8 @@ def _by_length(heads: Tensor, layer: Layer, by_view: bool) -> Origin | None:
     factor = factors.mean().item()
     sign = 1.0 if (heads * blocks[taken]).sum() >= 0 else -1.0
     rotated = not matches(heads, sign * factor * blocks[taken])
-    return Origin(layer.name, tuple(taken.tolist()), factor, by_view=by_view, rotated=rotated)
+    numbers = tuple(taken.tolist())
+    return Origin(layer.name, numbers, heads.size(-1), factor, by_view=by_view, rotated=rotated)
 
 
 def _by_direction(heads: Tensor, layer: Layer, by_view: bool) -> Origin | None:
@@ -325,16 +376,45 @@ def _by_direction(heads: Tensor, layer: Layer, by_view: bool) -> Origin | None:
     if blocks is None or heads.size(-1) < 4:
         return None
     for less_mean in (False, True):
-        mine, theirs = heads[:, 0], blocks[:, 0]
-        if less_mean:
-            theirs = theirs - theirs.mean(-1, keepdim=True)
-        alike = torch.cosine_similarity(mine[:, None], theirs[None], dim=-1)  # h b
+        known = blocks - blocks.mean(-1, keepdim=True) if less_mean else blocks
+        alike = torch.cosine_similarity(heads[:, None, 0], known[None, :, 0], dim=-1)  # h b
         fits = alike > 1 - EXACT**2
         if fits.any(-1).all():
             taken = tuple(fits.to(torch.int).argmax(-1).tolist())
             if (factor := _unit(heads)) is not None:
-                return Origin(layer.name, taken, factor, normalised=True, by_view=by_view)
+                angles = torch.cosine_similarity(heads, known[list(taken)], dim=-1)
+                rotated = not bool((angles > 1 - EXACT**2).all())
+                size = heads.size(-1)
+                return Origin(layer.name, taken, size, factor, True, by_view, rotated)
     return None
+
+
+def _moved(heads: Tensor, layer: Layer, by_view: bool) -> Origin | None:
+    """Find heads that stand one position before or after."""
+    for steps in (1, -1):
+        found = _by_length(heads.roll(steps, 1)[:, 1:-1], _inner(layer), by_view)
+        if found is not None and not found.rotated:
+            return replace(found, moved=True)
+    return None
+
+
+def _inner(layer: Layer) -> Layer:
+    """Return a layer without its first and last position: something else may have moved there."""
+    return replace(layer, output=layer.output[1:-1])
+
+
+def _by_numbers(heads: Tensor, layer: Layer, by_view: bool) -> Origin | None:
+    """Find heads that hold a layer's numbers in another order, as a reshape makes."""
+    blocks = _blocks(layer, heads.size(-1), by_view)
+    if blocks is None or blocks.shape[1:] != heads.shape[1:]:
+        return None
+    mine, theirs = (torch.sort(t.flatten(1), -1).values for t in (heads, blocks))
+    mine, theirs = (t / t.norm(dim=-1, keepdim=True).clamp(min=1e-30) for t in (mine, theirs))
+    fits = (mine[:, None] - theirs[None]).abs().amax(-1) <= EXACT
+    if not fits.any(-1).all():
+        return None
+    taken = tuple(fits.to(torch.int).argmax(-1).tolist())
+    return Origin(layer.name, taken, heads.size(-1), by_view=True)
 
 
 def _unit(heads: Tensor) -> float | None:

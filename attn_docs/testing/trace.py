@@ -40,6 +40,7 @@ class Attended:
         value: (h, m, e).
         output: (h, n, e).
         scores: (h, n, m), what went into the softmax; None if that was not seen.
+        sink: Whether the softmax had a column that is no word's.
         after: The first layer after it, the number that it has among the layers.
     """
 
@@ -50,6 +51,7 @@ class Attended:
     value: Tensor
     output: Tensor
     scores: Tensor | None = None
+    sink: bool = False
     after: int = 0
 
 
@@ -130,21 +132,14 @@ class Tracer(Recorder):  # type: ignore[no-untyped-call]
         value = mix.right.repeat_interleave(group, 0)
         weights = mix.left.reshape(waiting.product.shape)
         output = mix.result.reshape(-1, self.length, mix.right.size(-1))
-        scores = next((s for s in map(self._like(weights), self._softmaxes) if s is not None), None)
+        softmaxed = [scores for scores in self._softmaxes if _fit(scores, weights)]
         self._softmaxes.clear()
-        made = Attended(waiting.query, waiting.key, waiting.product, weights, value, output, scores)
+        made = Attended(waiting.query, waiting.key, waiting.product, weights, value, output)
+        if softmaxed:
+            scores = softmaxed[-1]
+            sink = scores.size(-1) > weights.size(-1)
+            made = replace(made, scores=scores[..., : weights.size(-1)], sink=sink)
         self.attended.append(replace(made, after=len(self.layers)))
-
-    def _like(self, weights: Tensor) -> Any:
-        """Return what gives the scores for the words, without a column that is no word's."""
-
-        def fitting(scores: Tensor) -> Tensor | None:
-            extra = scores.size(-1) - weights.size(-1)
-            if scores.shape[:-1] != weights.shape[:-1] or extra not in (0, 1):
-                return None
-            return scores[..., : weights.size(-1)]
-
-        return fitting
 
     def _fused(self, func: Any, args: Any, kwargs: Any, result: Tensor) -> None:
         """Take apart a call of a fused kernel; PyTorch's own need not be watched inside."""
@@ -174,6 +169,11 @@ def _heads(tensor: Tensor) -> Tensor:
     return tensor.flatten(0, -3).clone()
 
 
+def _fit(scores: Tensor, weights: Tensor) -> bool:
+    """Tell whether scores have the sizes of weights, perhaps with a column that is no word's."""
+    return scores.shape[:-1] == weights.shape[:-1] and scores.size(-1) - weights.size(-1) in (0, 1)
+
+
 def _together(heads: Sequence[Attended]) -> Attended:
     """Return several heads as one attention."""
     if len(heads) == 1:
@@ -187,6 +187,7 @@ def _together(heads: Sequence[Attended]) -> Attended:
         value=torch.cat([each.value for each in heads]),
         output=torch.cat([each.output for each in heads]),
         scores=torch.cat(scores) if len(scores) == len(heads) else None,
+        sink=heads[0].sink,
         after=heads[0].after,
     )
 

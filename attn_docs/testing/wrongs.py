@@ -14,6 +14,7 @@ Inside = Literal[
     "head layout",
     "projections",
     "group order",
+    "rotation",
     "causality",
     "value projection",
 ]

@@ -401,6 +401,9 @@ class padding_mask(Layer):
 
 # ---- gates, sinks, and mixed heads
 
+# the weights of the words do not sum to one by design
+NO_SUM_OF_ONE = {"waive": {"equal words": "by design"}}
+
 
 @right("Qwen3-Next: a gate on the result", causal=True)
 class gated(Decoder):
@@ -426,7 +429,7 @@ class sinks(Decoder):
         return torch.cat([scores, column], -1).softmax(-1)[..., :-1] @ v
 
 
-@right("a learned key and value before all others, as add_bias_kv")
+@right("a learned key and value before all others, as add_bias_kv", **NO_SUM_OF_ONE)
 class null_key(Encoder):
     def __init__(self):
         super().__init__()
@@ -440,7 +443,7 @@ class null_key(Encoder):
         return masked(self.scores(q, k)) @ v
 
 
-@right("sigmoid attention: each weight by itself, less log n", causal=True)
+@right("sigmoid attention: each weight by itself, less log n", causal=True, **NO_SUM_OF_ONE)
 class sigmoid_attention(Decoder):
     def core(self, q, k, v, allowed=None):
         count = allowed.sum(-1, keepdim=True)

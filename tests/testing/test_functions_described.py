@@ -104,7 +104,7 @@ def test_a_soft_cap_that_shows_at_large_scores_alone_is_seen():
 
     finding = oracle(check_attention(attend, dtype=torch.float32))
     assert finding.verdict == "not judged"
-    assert "say softcap=1" in finding.evidence
+    assert "with a soft-cap of" in finding.evidence
 
 
 def test_a_soft_cap_hides_no_other_fault():

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from attn_docs.testing.checks.causal import causality
 from attn_docs.testing.checks.context import cross_attention
+from attn_docs.testing.checks.kept import kept_cause
 from attn_docs.testing.checks.shared import batch
 from attn_docs.testing.judgement import Judgement, failed, passed, skipped
 from attn_docs.testing.layers import Layer, matches
@@ -111,6 +112,8 @@ def _root(insight: ModuleInsight) -> str:
 def _cause(insight: ModuleInsight, place: Place) -> str:
     """Name the likely cause of a cache that gives other numbers: what does the position see?"""
     position, start = place.position, place.start
+    if start and (cause := kept_cause(insight.subject, place.sizes, start)):
+        return _counted(insight, place) or cause
     seen = _seen(insight.subject, place)
     if start and not any(j < start for j in seen):
         if position in seen:

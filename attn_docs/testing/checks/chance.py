@@ -30,6 +30,11 @@ def dropout(insight: ModuleInsight) -> Judgement:
     quiet, trained = read
     if insight.readable is None and _scores_dropped(insight, subject):
         return failed("in training the scores that go into the softmax are dropped", ON_SCORES)
+    if _whole_keys(quiet, trained):
+        return failed(
+            "a key is dropped for all queries or for none",
+            "whole keys are dropped, one draw for all queries: it belongs on each weight",
+        )
     slack = 10 * subject.tolerance
     allowed = quiet > (1e-6 if subject.dtype == torch.float64 else slack)
     return _judged((trained / quiet)[:, allowed].flatten(), trained.sum(-1), slack)
@@ -54,10 +59,19 @@ def _recorded(insight: ModuleInsight, subject: ModuleSubject) -> tuple[Tensor, T
         attended = who.record(x, causal=subject.always_causal).attended
         if not attended:
             return None
-        made.append(attended[0].weights)
-    if len({weights.shape for weights in made}) > 1:
-        return None
-    return made[0], torch.stack(made[1:])
+        made.append(attended[0])
+    first, *others = made
+    if not all(matches(first.product, other.product) for other in others):
+        return None  # what comes in is dropped as well, as in a model
+    return first.weights, torch.stack([other.weights for other in others])
+
+
+def _whole_keys(quiet: Tensor, trained: Tensor) -> bool:
+    """Tell whether all queries that see a key lose it together, and some key is lost."""
+    seen = quiet.abs() > 1e-6
+    dropped = (trained.abs() < 1e-9) & seen
+    together = dropped.sum(-2) == seen.sum(-2) * dropped.any(-2)
+    return bool(dropped.any() and together[:, seen.sum(-2) > 1].all())
 
 
 def _scores_dropped(insight: ModuleInsight, subject: ModuleSubject) -> bool:

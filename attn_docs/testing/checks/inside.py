@@ -105,6 +105,16 @@ def _read_back(readable: Readable) -> Judgement:
     )
 
 
+def rotation(insight: ModuleInsight) -> Judgement:
+    """A query meets the key of its own position as if neither was rotated."""
+    if cause := insight.wrongs.get("rotation"):
+        return failed(cause, cause)
+    if insight.structure is not None and insight.structure.how.rotary:
+        return passed(f"queries and keys are rotated alike, pairs: {insight.structure.how.rotary}")
+    evidence = insight.holds("rotation")
+    return passed(evidence) if evidence else skipped("no rotation of queries and keys was seen")
+
+
 def projections(insight: ModuleInsight) -> Judgement:
     """Each weight of each matrix reaches the output."""
     if cause := insight.wrongs.get("projections"):

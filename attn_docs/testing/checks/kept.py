@@ -1,0 +1,91 @@
+"""Name the cause of a wrong cache by the keys and values that a step meets, as they ran."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from attn_docs.testing.layers import matches
+from attn_docs.testing.module_subject import ModuleSubject
+from attn_docs.testing.patterns import LENGTH
+from attn_docs.testing.stages import upright
+from attn_docs.testing.trace import Attended, Tracer
+
+ORDER = "keys and values stand in the cache in another order than their positions"
+FIRST_SAMPLE = "the cache of one sample is used for all samples of the batch"
+ROUNDED = "cached keys and values are rounded: the cache holds them in a lower precision"
+CHANGED = "cached keys are changed from step to step, as when they are rotated again"
+
+
+def kept_cause(subject: ModuleSubject, sizes: Sequence[int], start: int) -> str:
+    """Return why the chunk that begins at `start` differs from the whole; empty if not seen."""
+    x = subject.words(2, LENGTH)
+    whole = _whole(subject, x)
+    step = _step(subject, x, sizes, start)
+    if whole is None or step is None or len(whole.key) != len(step.key):
+        return ""
+    count, words = step.key.size(1), start + step.query.size(1)
+    if count > words:
+        return (
+            f"a step meets {count} keys where there are {words} words: keys are in the cache more "
+            "than once, or were left in the module by calls before"
+        )
+    if count < words:
+        return ""
+    return _keys_differ(subject, x, whole, step, start)
+
+
+def _whole(subject: ModuleSubject, x: Tensor) -> Attended | None:
+    """Return the first attention of a call on all words."""
+    with Tracer(subject.module, x.size(1)) as tracer:
+        subject.call(x, causal=True)
+    return upright(tracer.finished()[0]) if tracer.attended else None
+
+
+def _step(subject: ModuleSubject, x: Tensor, sizes: Sequence[int], start: int) -> Attended | None:
+    """Return the first attention of the step that begins at `start`."""
+    cache, position = None, 0
+    for chunk in torch.split(x, list(sizes), 1):
+        with Tracer(subject.module, chunk.size(1)) as tracer:
+            _, cache = subject.step(chunk, cache)
+        if position == start:
+            return tracer.finished()[0] if tracer.attended else None
+        position += chunk.size(1)
+    return None
+
+
+def _keys_differ(
+    subject: ModuleSubject, x: Tensor, whole: Attended, step: Attended, start: int
+) -> str:
+    """Compare each key of a step with that of the whole."""
+    old, new = step.key[:, :start], step.key[:, start:]
+    right_old, right_new = whole.key[:, :start], whole.key[:, start : start + new.size(1)]
+    if not matches(new, right_new) and (counted := _counted(subject, x, new, start)):
+        return counted
+    if matches(old, right_old):
+        values = step.value, whole.value[:, : step.value.size(1)]
+        return "" if matches(*values) or not _near(*values) else ROUNDED
+    half = len(old) // 2
+    if matches(old[half:], old[:half]):
+        return FIRST_SAMPLE
+    if _near(old, right_old):
+        return ROUNDED
+    if matches(old.sort(1).values, right_old.sort(1).values):
+        return ORDER
+    return CHANGED if matches(old.norm(dim=-1), right_old.norm(dim=-1)) else ""
+
+
+def _near(made: Tensor, right: Tensor) -> bool:
+    return bool((made - right).norm() <= 0.02 * right.norm())
+
+
+def _counted(subject: ModuleSubject, x: Tensor, new: Tensor, start: int) -> str:
+    """Say at which position the first new key was placed, if it was at another than its own."""
+    for position in range(start):
+        other = _whole(subject, x[:, start - position :])
+        if other is not None and matches(new[:, 0], other.key[:, position]):
+            return (
+                f"positions are counted from {position} in a step after {start} words, "
+                "expected from the number of cached keys"
+            )
+    return ""

@@ -1,0 +1,306 @@
+"""Real classes with random weights: how each is made, how it is checked, and what is defended."""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import transformers
+import x_transformers
+from torch import nn
+from transformers.models.whisper.modeling_whisper import WhisperAttention
+
+from attn_docs.testing import Adapter
+
+DIM, HEADS = 32, 4
+CAUSAL = {"causal": True}
+SIZES = {
+    "hidden_size": DIM,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": HEADS,
+    "vocab_size": 11,
+    "max_position_embeddings": 96,
+    "pad_token_id": None,
+    "bos_token_id": None,
+    "eos_token_id": None,
+}
+GROUPED = {"num_key_value_heads": 2}
+SLIDING = {"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 64}
+SCALAR = {"query_pre_attn_scalar": 8, "head_dim": 8}
+UNSCALED = {"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}}  # YaRN scales
+EXPERTS = {"num_local_experts": 2, "num_experts_per_tok": 2}
+LATENT = {
+    "q_lora_rank": 16,
+    "kv_lora_rank": 16,
+    "qk_nope_head_dim": 8,
+    "qk_rope_head_dim": 4,
+    "v_head_dim": 8,
+    "first_k_dense_replace": 2,
+    "num_key_value_heads": HEADS,
+}
+
+
+UNSUMMED = {"equal words": "by design the weights of the words do not sum to one"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A configuration.
+
+    Attributes:
+        fails: The properties that fail, with why that is right.
+        alarms: The properties that may fail, though nothing is wrong; with why they do.
+        slow: Whether the audit alone looks at it.
+    """
+
+    name: str
+    make: Callable[[], nn.Module]
+    options: dict[str, Any] = field(default_factory=dict)
+    fails: dict[str, str] = field(default_factory=dict)
+    alarms: dict[str, str] = field(default_factory=dict)
+    slow: bool = False
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of `transformers`: the file, how its classes begin, and its config."""
+
+    folder: str
+    prefix: str
+    config: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=lambda: CAUSAL)
+    model: str = "Model"
+
+    def made(self, kind: str, attention: str = "eager", *arguments: Any, **named: Any) -> nn.Module:
+        """Return a layer or model of the family."""
+        name = self.prefix + ("TextConfig" if self.folder == "gemma3" else "Config")
+        config = getattr(transformers, name)(**(SIZES | self.config))
+        config._attn_implementation = attention
+        file = importlib.import_module(f"transformers.models.{self.folder}.modeling_{self.folder}")
+        return getattr(file, self.prefix + kind)(config, *arguments, **named)
+
+    def row(self, what: str, *made: Any, slow: bool = False, **named: Any) -> Row:
+        """Return a row of the family."""
+
+        def make() -> nn.Module:
+            return self.made(*made, **named)
+
+        options = {"embed_dim": DIM} | self.options
+        return Row(f"{self.prefix} {what}", make, options, slow=slow)
+
+
+def of_decoder(family: Family) -> list[Row]:
+    """Return the attention layer in both kernels, the decoder layer, and the model."""
+    slow = family.prefix not in ("Llama", "Qwen3", "Gemma3", "DeepseekV3")
+    return [
+        family.row("attention", "Attention", "eager", 0),
+        family.row("attention, sdpa", "Attention", "sdpa", 0, slow=True),
+        family.row("layer", "DecoderLayer", "eager", 0, slow=True),
+        family.row("model, sdpa", family.model, "sdpa", slow=slow),
+    ]
+
+
+DECODERS = [
+    Family("llama", "Llama", GROUPED),
+    Family("qwen2", "Qwen2", GROUPED),
+    Family("qwen3", "Qwen3", GROUPED | {"head_dim": 8}),
+    Family("gemma3", "Gemma3", GROUPED | SLIDING | SCALAR, model="TextModel"),
+    Family("mistral", "Mistral", GROUPED | {"head_dim": 8}),
+    Family("phi", "Phi", {"partial_rotary_factor": 0.5}),
+    Family("phi3", "Phi3", GROUPED),
+    Family("deepseek_v3", "DeepseekV3", LATENT),
+    Family("olmo2", "Olmo2", GROUPED),
+    Family("cohere", "Cohere", GROUPED),
+    Family("stablelm", "StableLm", GROUPED | {"partial_rotary_factor": 0.5}),
+    Family("granite", "Granite", GROUPED, CAUSAL | {"scale": 1.0}),
+    Family("smollm3", "SmolLM3", GROUPED),
+]
+PERSIMMON = Family("persimmon", "Persimmon", {"partial_rotary_factor": 0.5})
+GEMMA2 = Family("gemma2", "Gemma2", GROUPED | SLIDING | SCALAR)
+OSS = Family("gpt_oss", "GptOss", GROUPED | SLIDING | EXPERTS | UNSCALED | {"head_dim": 8})
+NEOX = Family("gpt_neox", "GPTNeoX")
+OPT = Family("opt", "OPT", {"ffn_dim": 48, "word_embed_proj_dim": DIM})
+GPT2 = Family("gpt2", "GPT2", {"n_inner": 48})
+FALCON = Family("falcon", "Falcon", {"multi_query": True})
+ALIBI = Family("falcon", "Falcon", {"alibi": True, "multi_query": False})
+BLOOM = Family("bloom", "Bloom")
+BERT = Family("bert", "Bert", options={})
+VIT = Family("vit", "ViT", options={})
+T5 = Family("t5", "T5", {"d_kv": 8, "d_ff": 48}, options={"scale": 1.0})
+WHISPER = Family(
+    "whisper",
+    "Whisper",
+    {
+        "d_model": DIM,
+        "encoder_attention_heads": HEADS,
+        "decoder_attention_heads": HEADS,
+        "encoder_ffn_dim": 48,
+        "decoder_ffn_dim": 48,
+        "decoder_layers": 2,
+        "decoder_start_token_id": 1,
+    },
+    options={},
+)
+
+
+def named(family: Family, **options: Any) -> Family:
+    """Return the family with other options of the check."""
+    return Family(**(vars(family) | {"options": options}))
+
+
+def dropping(row: Row) -> Row:
+    """Return a row of a model that drops whole words' numbers between its layers as well."""
+    return replace(row, alarms={"dropout": "what is dropped between layers moves the weights"})
+
+
+TRANSFORMERS = [
+    *(row for family in DECODERS for row in of_decoder(family)),
+    PERSIMMON.row("attention", "Attention", "eager", 0, slow=True),
+    PERSIMMON.row("model, sdpa", "Model", "sdpa"),
+    GEMMA2.row("attention, soft-cap", "Attention", "eager", 0),
+    GEMMA2.row("layer", "DecoderLayer", "eager", 1, slow=True),
+    GEMMA2.row("model", "Model", "eager", slow=True),
+    OSS.row("attention, sinks", "Attention", "eager", 0),
+    OSS.row("layer", "DecoderLayer", "eager", 1, slow=True),
+    OSS.row("model", "Model", "eager"),
+    NEOX.row("attention", "Attention", "eager", layer_idx=0, slow=True),
+    NEOX.row("layer", "Layer", "eager", 0, slow=True),
+    NEOX.row("model, sdpa", "Model", "sdpa"),
+    OPT.row("attention", "Attention", "eager", layer_idx=0),
+    OPT.row("layer", "DecoderLayer", "sdpa", layer_idx=0),
+    OPT.row("decoder", "Decoder", "eager"),
+    GPT2.row("attention", "Attention", "eager", layer_idx=0),
+    GPT2.row("attention, sdpa", "Attention", "sdpa", layer_idx=0),
+    GPT2.row("block", "Block", "eager", layer_idx=0),
+    dropping(GPT2.row("model, sdpa", "Model", "sdpa")),
+    named(GPT2).row("cross-attention", "Attention", is_cross_attention=True, layer_idx=0),
+    FALCON.row("attention, one key head", "Attention", "eager", layer_idx=0, slow=True),
+    FALCON.row("layer", "DecoderLayer", "sdpa", layer_idx=0),
+    FALCON.row("model", "Model", "eager"),
+    ALIBI.row("attention, ALiBi", "Attention", "eager", layer_idx=0, slow=True),
+    BLOOM.row("attention, ALiBi", "Attention", layer_idx=0, slow=True),
+    BLOOM.row("block", "Block", layer_idx=0),
+    BLOOM.row("model", "Model"),
+    BERT.row("self-attention", "SelfAttention", "eager"),
+    BERT.row("attention with norm", "Attention", "sdpa"),
+    BERT.row("cross-attention", "CrossAttention", "eager"),
+    BERT.row("layer", "Layer", "eager"),
+    dropping(BERT.row("model", "Model", "eager", add_pooling_layer=False)),
+    VIT.row("attention", "Attention", "eager"),
+    VIT.row("layer", "Layer", "sdpa"),
+    T5.row("attention, relative bias", "Attention", has_relative_attention_bias=True),
+    T5.row("attention", "Attention"),
+    T5.row("layer of attention", "LayerSelfAttention"),
+    T5.row("layer of cross-attention", "LayerCrossAttention"),
+    dropping(T5.row("encoder model", "EncoderModel")),
+    WHISPER.row("encoder layer", "EncoderLayer", "eager"),
+    WHISPER.row("decoder layer", "DecoderLayer", "eager", 0),
+    named(WHISPER, causal=True).row("decoder", "Decoder", "sdpa"),
+]
+
+
+def of_torch() -> list[Row]:
+    """Return PyTorch's own layers."""
+    sizes = {"d_model": DIM, "nhead": HEADS, "dim_feedforward": 48}
+
+    def encoder(**options: Any) -> nn.TransformerEncoderLayer:
+        return nn.TransformerEncoderLayer(**sizes, **options)
+
+    def stack() -> nn.TransformerEncoder:
+        return nn.TransformerEncoder(encoder(batch_first=True), 2, enable_nested_tensor=False)
+
+    whole, dead = {"embed_dim": DIM}, {"projections": "units of ReLU are dead for a few words"}
+    return [
+        Row("torch MultiheadAttention", lambda: nn.MultiheadAttention(DIM, HEADS), whole),
+        Row(
+            "torch MultiheadAttention, batch first, bias_kv",
+            lambda: nn.MultiheadAttention(DIM, HEADS, batch_first=True, add_bias_kv=True),
+            whole,
+            fails=UNSUMMED,
+        ),
+        Row("torch TransformerEncoderLayer", encoder, whole, alarms=dead),
+        Row("torch encoder, norm first", lambda: encoder(norm_first=True), whole, alarms=dead),
+        Row("torch TransformerEncoder", stack, whole, alarms=dead),
+        Row(
+            "torch TransformerDecoderLayer",
+            lambda: nn.TransformerDecoderLayer(**sizes),
+            whole,
+            alarms=dead | {"oracle": "q, k and v are three parts of one parameter"},
+        ),
+    ]
+
+
+def of_x_transformers() -> list[Row]:
+    """Return the attention layer of x-transformers, plain and with what can be switched on."""
+    plain, causal = {"embed_dim": DIM}, {"embed_dim": DIM, "causal": True}
+    # a mask of keys alone: what an upper layer sees through a lower one is not hidden by another
+    keys = Adapter(attn_mask="mask", mask_axes=1, is_causal=None, context=None)
+    tiled = "key heads are tiled by design, in other order than in weights of other libraries"
+    zeroed = {"mask place": "what comes out of a masked word is set to 0: it sees nothing"}
+    context = {"cross-attention": "a causal layer hides words of a context as well"}
+    window = {
+        "attends": "the window of the layer cannot be said",
+        "mask place": "the mask is joined with the window",
+    }
+
+    def attention(what: str, options: dict[str, Any], **switched: Any) -> Row:
+        def make() -> nn.Module:
+            return x_transformers.Attention(dim=DIM, dim_head=8, heads=HEADS, **switched)
+
+        alarms = context if "causal" in options else {}
+        return Row(f"x-transformers {what}", make, options, alarms=alarms)
+
+    sizes = {"dim": DIM, "heads": HEADS, "attn_dim_head": 8}
+    return [
+        attention("attention", plain),
+        attention("attention, causal", causal, causal=True),
+        attention("attention, flash", causal, causal=True, flash=True),
+        attention("qk_norm", plain, qk_norm=True),
+        attention("qk_rmsnorm, causal", causal, causal=True, qk_rmsnorm=True),
+        replace(
+            attention("two key heads", plain, kv_heads=2),
+            fails={"oracle": tiled, "group order": tiled},
+        ),
+        attention("one key head", plain, one_kv_head=True),
+        attention("gated values", plain, gate_values=True),
+        attention("soft-cap", plain, softclamp_logits=True),
+        replace(attention("sinks", plain, head_learned_sink=True), fails=UNSUMMED),
+        attention("talking heads", plain, pre_talking_heads=True),
+        replace(attention("sigmoid", plain, sigmoid=True), fails=UNSUMMED),
+        replace(
+            attention("window", causal, causal=True, max_attend_past=3), alarms=context | window
+        ),
+        Row(
+            "x-transformers encoder",
+            lambda: x_transformers.Encoder(**sizes, depth=2),
+            plain | {"adapter": keys},
+            alarms=zeroed,
+        ),
+        Row(
+            "x-transformers decoder, rotary",
+            lambda: x_transformers.Decoder(**sizes, depth=2, rotary_pos_emb=True),
+            causal | {"positions": True, "adapter": keys},
+            alarms=zeroed,
+        ),
+    ]
+
+
+def whisper(attention: str) -> Row:
+    """Return the attention layer of Whisper, whose config is not its first argument."""
+
+    def make() -> nn.Module:
+        config = transformers.WhisperConfig(**(SIZES | WHISPER.config))
+        config._attn_implementation = attention
+        return WhisperAttention(DIM, HEADS, is_causal=True, layer_idx=0, config=config)
+
+    return Row(f"Whisper attention, {attention}", make, {"embed_dim": DIM, "causal": True})
+
+
+ROWS = [
+    *TRANSFORMERS,
+    whisper("eager"),
+    whisper("sdpa"),
+    *of_torch(),
+    *of_x_transformers(),
+]
