@@ -1,6 +1,6 @@
 """Judge a function's gradients, of query, key and value each, against the formula's."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -59,10 +59,10 @@ def _calls(
         yield "with a mask", square, mask, {"attn_mask": mask}
 
 
-def _gradients_of(inputs: list[Tensor], run: object) -> list[Tensor]:
+def _gradients_of(inputs: list[Tensor], run: Callable[[list[Tensor]], Tensor]) -> list[Tensor]:
     """Return the gradients of a sum of the outputs, each with a factor of its own."""
     sources = [part.clone().requires_grad_() for part in inputs]
-    output = run(sources)  # type: ignore[operator]
+    output = run(sources)
     return gradients((output * _factors(output)).sum(), sources)
 
 
