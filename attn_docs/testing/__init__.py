@@ -5,6 +5,8 @@ adapter, report     how a module is called, and what is found
 
 *_subject           a copy that is called, in one precision and one mode
 *_insight           what is known of it after looking
+function_call       how a function is called: as described, or as its signature suggests
+function_ways       the precision inside a function, a soft-cap, and what is no attention
 checks              one property each, from an insight to a judgement
 subject, insight    what the checks of both kinds see
 

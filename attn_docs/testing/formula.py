@@ -89,6 +89,7 @@ class Hypothesis:
     rotary: Pairs | None = None
     theta: float = 0.0
     turns_values: bool = False
+    softcap: float | None = None  # scaled scores become softcap · tanh(scores / softcap)
 
 
 def one_thing_wrong(right: Hypothesis) -> Iterator[Hypothesis]:
@@ -166,7 +167,7 @@ def attention(
     the weights are zero.
     """
     scores = query @ key.mT if how.axis != "swapped" else key @ query.mT
-    scores = masked_scores(scores, mask, divisor, how.mask)
+    scores = masked_scores(scores, mask, divisor, how.mask, how.softcap)
     dim = {"queries": -2, "heads": -3}.get(how.axis, -1)
     weights = torch.softmax(scores, dim).nan_to_num(0.0)
     if mask is not None and how.mask == "after":
@@ -177,11 +178,19 @@ def attention(
     return output, weights
 
 
-def masked_scores(scores: Tensor, mask: Tensor | None, divisor: float, how: Masking) -> Tensor:
+def masked_scores(
+    scores: Tensor,
+    mask: Tensor | None,
+    divisor: float,
+    how: Masking,
+    softcap: float | None = None,
+) -> Tensor:
     """Scale and mask scores before the softmax."""
     if mask is not None and how == "before":
         return scores * mask / divisor
     scores = scores / divisor
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
     if mask is None:
         return scores
     if how == "zero":

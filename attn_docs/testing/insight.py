@@ -81,7 +81,7 @@ def refused(subject: Subject, *lengths: int) -> str:
     """Return why nothing can be asked with so many words; empty if it can."""
     if subject.runs_on(*lengths):
         return ""
-    told = " or ".join(str(length) for length in subject.lengths)
+    told = " or ".join(str(length) for length in subject.counts)
     return f"the module takes {told} words, no others"
 
 

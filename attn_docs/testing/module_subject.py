@@ -90,6 +90,7 @@ class ModuleSubject:
     always_causal: bool = False
 
     modes = MODES
+    differentiable = True
     parts: ClassVar[Mapping[str, slice]] = {"x": slice(None)}
 
     @property
@@ -104,7 +105,7 @@ class ModuleSubject:
         return said or self.claims.prefix is not None
 
     @property
-    def weights(self) -> str:
+    def weights_from(self) -> str:
         """What its weights were said to come from: a softmax, one with sinks, or a sigmoid."""
         return self.claims.weights
 
@@ -114,14 +115,14 @@ class ModuleSubject:
         return self.claims.length
 
     @property
-    def lengths(self) -> Sequence[int]:
+    def counts(self) -> Sequence[int]:
         """How many words it was said to take."""
         return self.claims.lengths
 
     @property
     def told_lengths(self) -> bool:
         """Whether somebody said how many words it takes: then it may refuse others."""
-        return tuple(self.lengths) != LENGTHS
+        return tuple(self.counts) != LENGTHS
 
     @property
     def odd_length(self) -> int:
@@ -130,7 +131,7 @@ class ModuleSubject:
 
     def runs_on(self, *lengths: int) -> bool:
         """Tell whether it can be asked for so many words."""
-        return not self.told_lengths or all(n in self.lengths or self._runs(n) for n in lengths)
+        return not self.told_lengths or all(n in self.counts or self._runs(n) for n in lengths)
 
     def _runs(self, length: int) -> bool:
         with suppress(SubjectError):

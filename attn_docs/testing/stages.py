@@ -6,8 +6,9 @@ queries and keys, what goes into the last layer with what came out. So a layer w
 queries and keys, rotated ones, a bias on the scores, a soft-cap, a sink or a gate is judged too.
 """
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -371,22 +372,32 @@ def _by_length(heads: Tensor, layer: Layer, by_view: bool) -> Origin | None:
 
 
 def _by_direction(heads: Tensor, layer: Layer, by_view: bool) -> Origin | None:
-    """Find heads that were normalised: at the first position nothing is rotated yet."""
+    """Find heads that were normalised: by directions that a rotation leaves alone."""
     blocks = _blocks(layer, heads.size(-1), by_view)
-    if blocks is None or heads.size(-1) < 4:
+    if blocks is None or blocks.size(1) != heads.size(1) or heads.size(-1) < 4:
         return None
-    for less_mean in (False, True):
+    for less_mean, kept in itertools.product((False, True), UNROTATED):
         known = blocks - blocks.mean(-1, keepdim=True) if less_mean else blocks
-        alike = torch.cosine_similarity(heads[:, None, 0], known[None, :, 0], dim=-1)  # h b
-        fits = alike > 1 - EXACT**2
-        if fits.any(-1).all():
-            taken = tuple(fits.to(torch.int).argmax(-1).tolist())
-            if (factor := _unit(heads)) is not None:
-                angles = torch.cosine_similarity(heads, known[list(taken)], dim=-1)
-                rotated = not bool((angles > 1 - EXACT**2).all())
-                size = heads.size(-1)
-                return Origin(layer.name, taken, size, factor, True, by_view, rotated)
+        fits = _same_direction(kept(heads[:, None, 0]), kept(known[None, :, 0]))  # h b
+        factor = _unit(heads)
+        if factor is None or not fits.any(-1).all():
+            continue
+        taken = tuple(fits.to(torch.int).argmax(-1).tolist())
+        rotated = not bool(_same_direction(heads, known[list(taken)]).all())
+        return Origin(layer.name, taken, heads.size(-1), factor, True, by_view, rotated)
     return None
+
+
+def _same_direction(one: Tensor, other: Tensor) -> Tensor:
+    return torch.cosine_similarity(one, other, dim=-1) > 1 - EXACT**2
+
+
+# what a rotation leaves of a vector: all at position zero; else how long its pairs are
+UNROTATED: tuple[Callable[[Tensor], Tensor], ...] = (
+    lambda x: x,
+    lambda x: torch.hypot(*x.chunk(2, -1)) if x.size(-1) % 2 == 0 else x,
+    lambda x: torch.hypot(x[..., ::2], x[..., 1::2]) if x.size(-1) % 2 == 0 else x,
+)
 
 
 def _moved(heads: Tensor, layer: Layer, by_view: bool) -> Origin | None:

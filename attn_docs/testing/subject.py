@@ -82,6 +82,10 @@ class Subject(Protocol):
         """How far rounding may carry numbers of size one."""
 
     @property
+    def differentiable(self) -> bool:
+        """Whether gradients can be asked for."""
+
+    @property
     def mode(self) -> Mode:
         """The mode in which it computes."""
 
@@ -94,7 +98,7 @@ class Subject(Protocol):
         """As many seeds as uncover what dropout hides."""
 
     @property
-    def weights(self) -> str:
+    def weights_from(self) -> str:
         """What its weights were said to come from: a softmax, one with sinks, or a sigmoid."""
 
     @property
@@ -102,7 +106,7 @@ class Subject(Protocol):
         """How many words most checks use."""
 
     @property
-    def lengths(self) -> Sequence[int]:
+    def counts(self) -> Sequence[int]:
         """How many words it must take."""
 
     def runs_on(self, *lengths: int) -> bool:

@@ -122,3 +122,16 @@ def test_corners_are_no_wrong_gradients():
             return super().forward(x.relu(), attn_mask).relu()
 
     assert verdicts(check_module(Corners(), embed_dim=DIM))["gradients"] == "pass"
+
+
+def test_a_parameter_without_axes_is_moved_as_well():
+    class Gated(Plain):
+        def __init__(self):
+            super().__init__()
+            self.gate = nn.Parameter(torch.tensor(1.0))
+
+        def forward(self, x, attn_mask=None):
+            return super().forward(x, attn_mask) * self.gate.detach()
+
+    finding = found(check_module(Gated(), embed_dim=DIM), "gradients")
+    assert finding.cause.startswith("gate: the gradient is cut")

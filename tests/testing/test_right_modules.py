@@ -434,7 +434,7 @@ def test_bad_arguments_of_check_module(arguments, error, message):
         ({"scale": 0.5}, TypeError, "scale must be True, False or None; got 0.5"),
         ({"device": "nowhere"}, ValueError, "device must name a torch device; got 'nowhere'"),
         ({"device": 1.5}, TypeError, "device must be a torch.device or its name; got 1.5"),
-        ({"attend": lambda q: q}, ValueError, "attend must run on query (2, 4, 7, 16)"),
+        ({"attend": lambda q: q}, ValueError, "attend must run on query (2, 10, 5, 16)"),
     ],
 )
 def test_bad_arguments_of_check_attention(arguments, error, message):

@@ -295,7 +295,7 @@ FUNCTIONS = {
     "dropout always": ("deterministic", "something random runs without dropout_p"),
     "not rescaled": ("dropout", "not divided by 1 − p"),
     "written": ("input unchanged", "an in-place operation"),
-    "value is key": ("weights", "the weights are no distribution over the keys"),
+    "value is key": ("weights", "the key is used as value"),
 }
 
 

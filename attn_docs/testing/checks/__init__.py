@@ -1,7 +1,8 @@
 """The checks, each of one property: from an insight to a judgement.
 
 shared, masks       for functions and for modules
-functions           for functions alone
+plain, gradients, functions, forward_only
+                    for functions alone: plain calls, options, kernels of inference
 inside, causal, context, chance, cache
                     for modules alone
 """

@@ -85,7 +85,7 @@ def group_order(_: ModuleInsight, found: Structure) -> Judgement:
 
 def weights(insight: ModuleInsight) -> Judgement:
     """The weights sum to one over the keys: read back from the output, or seen by equal words."""
-    if insight.subject.weights != "softmax":
+    if insight.subject.weights_from != "softmax":
         return said.other_weights(insight)
     if cause := insight.wrongs.get("weights"):
         return failed(cause, cause)

@@ -21,7 +21,7 @@ Wrong = tuple[str, str]
 
 def long_sequences(insight: Insight) -> Judgement:
     """What holds for a few words holds for many."""
-    subject, length = insight.subject, max(insight.subject.lengths)
+    subject, length = insight.subject, max(insight.subject.counts)
     if length <= subject.length:
         return skipped(f"no length above {subject.length} was asked for")
     held = []
@@ -40,16 +40,17 @@ def _ends(subject: Subject, length: int) -> list[int]:
 
 def _all_seen(insight: Insight, length: int) -> Wrong | None:
     """Each output depends on each word."""
-    if insight.subject.always_causal:
+    if insight.subject.always_causal or not insight.subject.differentiable:
         return None
     return _seen(insight.subject, length, causal=False)
 
 
 def _past_seen(insight: Insight, length: int) -> Wrong | None:
     """Where the future is hidden, each output depends on the words that are not."""
-    if insight.no_causal and not insight.subject.always_causal:
+    subject = insight.subject
+    if not subject.differentiable or (insight.no_causal and not subject.always_causal):
         return None
-    return _seen(insight.subject, length, causal=True)
+    return _seen(subject, length, causal=True)
 
 
 def _seen(subject: Subject, length: int, *, causal: bool) -> Wrong | None:

@@ -71,12 +71,12 @@ def runs(insight: Insight) -> Judgement:
 
 
 def _smallest_first(insight: Insight) -> Iterator[tuple[Mode, int, int, Call]]:
-    lengths = sorted(insight.subject.lengths)
+    lengths = sorted(insight.subject.counts)
     return itertools.product(insight.subject.modes, lengths, (1, 3), calls(insight))
 
 
 def _listed(subject: Subject) -> str:
-    return ", ".join(str(length) for length in subject.lengths)
+    return ", ".join(str(length) for length in subject.counts)
 
 
 def _wrong(
@@ -165,6 +165,8 @@ def _pairs(insight: Insight, subject: Subject, x: Tensor) -> Iterator[tuple[str,
 
 def _leaks(subject: Subject) -> bool:
     """Tell whether is_causal=True does not hide the future: "causality" says so."""
+    if not subject.differentiable:
+        return False
     seen = influence(subject, subject.words(1, subject.length), causal=True)
     hidden = seen * ~subject.shown(subject.length)
     return bool((hidden > 1e-9 * seen.max()).any())

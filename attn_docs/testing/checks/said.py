@@ -228,7 +228,7 @@ def _matters(subject: ModuleSubject, name: str) -> bool:
 
 
 def _inputs(subject: ModuleSubject) -> Iterator[tuple[Tensor, bool | None]]:
-    for length in dict.fromkeys((subject.length, max(subject.lengths))):
+    for length in dict.fromkeys((subject.length, max(subject.counts))):
         for size in (1, 4):  # a cap bends large scores
             for causal in (None, True):
                 yield size * subject.words(1, length), causal

@@ -50,8 +50,8 @@ def _blind(missing: Tensor, pairs: int) -> str:
 def equal_words(insight: Insight) -> Judgement:
     """Many equal words give what one gives: their weights sum to one."""
     subject = insight.subject
-    if subject.weights != "softmax":
-        return skipped(f"its weights do not sum to one, as was said: {subject.weights}")
+    if subject.weights_from != "softmax":
+        return skipped(f"its weights do not sum to one, as was said: {subject.weights_from}")
     if why := refused(subject, 1, 2):
         return skipped(why)
     x = subject.words(1, 1)

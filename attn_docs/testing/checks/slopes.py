@@ -8,7 +8,7 @@ from torch import Tensor
 
 from attn_docs.testing.checks.paths import Call, calls
 from attn_docs.testing.insight import Insight
-from attn_docs.testing.judgement import Judgement, failed, passed
+from attn_docs.testing.judgement import Judgement, failed, passed, skipped
 from attn_docs.testing.subject import Subject, SubjectError, declines_context, gradients
 
 STEPS = {torch.float64: 1e-3, torch.float32: 1e-2}  # large, since a softmax may be in float32
@@ -40,7 +40,9 @@ class Slope:
 
 def slopes(insight: Insight) -> Judgement:
     """Gradients are what the output does: of words, of contexts and of parameters."""
-    count = 0
+    count, x = 0, insight.subject.words(1, 1)
+    if not insight.subject.differentiable or x.dtype not in STEPS:
+        return skipped("no gradients can be asked for, or none that difference quotients can judge")
     for subject, call in _each(insight):
         plain = call.said == "no mask" and subject.mode == "evaluation"
         sources = _sources(subject, call, subject.parameters if plain else {})
@@ -112,7 +114,9 @@ def _slopes(
     for (name, (tensor, where)), gradient in zip(sources.items(), found, strict=True):
         for seed in TRIES:
             direction = torch.zeros_like(tensor)
-            direction[..., where] = _random(tensor, seed)[..., where]
+            # a single number is moved as it is: it has no columns
+            at = (..., where) if tensor.ndim else ...
+            direction[at] = _random(tensor, seed)[at]
             direction *= max(tensor.detach().square().mean().sqrt().item(), 0.1)
             products = gradient * direction
             moving = _by_moving(tensor, direction, value)
