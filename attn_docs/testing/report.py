@@ -245,7 +245,7 @@ def _rows(finding: Finding) -> list[str]:
     rows = [_row(finding.verdict, finding.property, finding.evidence)]
     if finding.cause not in ("", finding.evidence):
         rows.append(_row("", "", f"likely cause: {finding.cause}"))
-    if finding.cause:
+    if finding.verdict in ("fail", "waived"):
         rows.append(_row("", "", see(finding.property)))
     return rows
 
