@@ -64,6 +64,11 @@ class Ends(Attention):
         raise SystemExit(0)
 
 
+class Complains(Attention):
+    def __init__(self):
+        raise ValueError("this is wrong:\\n  and that")
+
+
 class Kernel:
     def __call__(self, query, key, value):
         return attend(query, key, value)
@@ -181,6 +186,7 @@ def test_an_exit_code_is_the_verdict(capsys, target, verdict):
         (["leaves:Class"], "cannot import leaves:Class: SystemExit: 0"),
         (["layers:number"], "layers:number must be a class, a module or a function; got 3"),
         (["layers:Needs", *DIM], "cannot build layers:Needs with no arguments; --init gives it "),
+        (["layers:Complains"], "cannot build layers:Complains with no arguments; --init gives it "),
         (["layers:Words"], "layers:Words must return a torch.nn.Module; got Words"),
         (["layers:make_nothing"], "layers:make_nothing must return a torch.nn.Module; got str"),
         (["layers:Needs", *DIM, "--init-arg", "size=3"], "cannot build layers:Needs with size: "),

@@ -20,8 +20,8 @@ from tests.testing.plain import DIM, Plain, plain
 FOUND = [
     Finding("oracle", "fail", "differs by 0.3", "scores are <scaled> twice & masked"),
     Finding("scale", "fail", "1 is not 2", "scores are <scaled> twice & masked"),
-    Finding("weights", "pass", "rows sum to 1"),
-    Finding("attends", "not judged", "no gradient \x1b[31m|`*here*`"),
+    Finding("weights", "pass", "rows sum to 1 <b>"),
+    Finding("attends", "not judged", "no gradient <here> \x1b[31m"),
     Finding("group order", "waived", "tiled on purpose; differs by 1", "heads are tiled"),
     Finding("cache", "not applicable", "it has no cache"),
 ]
