@@ -20,8 +20,7 @@ for finding in report.findings:
         print(f"{finding.property}: {finding.verdict}")
         if finding.verdict == "not applicable":
             print("   ", finding.evidence)
-#> scale: not applicable
-#>     no way of computing that is searched reproduces the output of its layers
+#> scale: not judged
 #> mask used: not applicable
 #>     it takes no mask
 #> batch: pass

@@ -18,7 +18,7 @@ class Attention(nn.Module):
 report = check_module(Attention(), embed_dim=32)
 for line in str(report).splitlines()[:5]:
     print(line)
-#> Attention: 10 pass, 2 fail, 13 not applicable
+#> Attention: failed; formula: judged; 2 fail, 15 pass, 17 not applicable
 #>   fail            oracle               scaled by √embed_dim = 5.657, expected √head_dim = 2.828
 #>                                        likely cause: scaled by √embed_dim = 5.657, expected
 #>                                        √head_dim = 2.828

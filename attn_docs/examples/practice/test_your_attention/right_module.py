@@ -19,16 +19,21 @@ class Attention(nn.Module):
 
 report = check_module(Attention(), embed_dim=32)
 print(report.passed, dict(Counter(finding.verdict for finding in report.findings)))
-#> True {'pass': 12, 'not applicable': 13}
+#> True {'pass': 17, 'not applicable': 17}
 for finding in report.findings:
     if finding.verdict == "pass":
         print(finding.property)
+#> runs
 #> oracle
 #> scale
 #> weights
+#> gradients
+#> attends
+#> equal words
 #> value projection
 #> projections
 #> head layout
+#> long sequences
 #> batch
 #> permutation
 #> dropout off in eval

@@ -20,13 +20,18 @@ print(report.passed)
 for finding in report.findings:
     cause = finding.cause.split(":")[0]
     print(f"{finding.verdict:14} {finding.property:19} {cause}".rstrip())
+#> pass           runs
 #> fail           oracle              the heads of one position attend to each other
 #> pass           scale
-#> not applicable weights
+#> pass           weights
+#> pass           gradients
+#> fail           attends             the heads of one position attend to each other
+#> pass           equal words
 #> pass           value projection
 #> pass           projections
 #> fail           head layout         the heads of one position attend to each other
 #> not applicable group order
+#> not applicable rotation
 #> not applicable mask used
 #> not applicable mask polarity
 #> not applicable mask axis
@@ -36,6 +41,10 @@ for finding in report.findings:
 #> not applicable padding
 #> not applicable empty rows
 #> not applicable packing
+#> pass           long sequences
+#> not applicable flags agree
+#> not applicable claims
+#> not applicable options used
 #> pass           batch
 #> pass           permutation
 #> not applicable cross-attention
