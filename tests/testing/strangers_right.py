@@ -447,7 +447,7 @@ class null_key(Encoder):
 class sigmoid_attention(Decoder):
     def core(self, q, k, v, allowed=None):
         count = allowed.sum(-1, keepdim=True)
-        return (self.scores(q, k) - count.log()).sigmoid() * allowed @ v
+        return (self.scores(q, k) - count.log().to(q.dtype)).sigmoid() * allowed @ v
 
 
 @right("differential attention: one softmax less another", causal=True)

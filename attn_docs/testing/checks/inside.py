@@ -16,7 +16,8 @@ from attn_docs.testing.wrongs import Inside
 
 NOT_RELATIVE = (
     "the place counts, not the distance alone: the angles do not fit the pairs, or something "
-    "that is not the same for all features comes after the rotation, as a gain"
+    "that is not the same for all features comes after the rotation, as a gain; a scale that "
+    "grows with the position would do that by design: say positions=True"
 )
 UNGROUPED = "no groups: as many key heads as query heads, or one"
 

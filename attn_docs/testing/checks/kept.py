@@ -15,6 +15,11 @@ ORDER = "keys and values stand in the cache in another order than their position
 FIRST_SAMPLE = "the cache of one sample is used for all samples of the batch"
 ROUNDED = "cached keys and values are rounded: the cache holds them in a lower precision"
 STATE = "calls before it left something behind: state is kept in the module, not in the cache"
+ANGLE = "new keys are rotated by another angle than in the whole: positions are counted wrong"
+DIFFER = (
+    "keys of a step are not those of the whole: a norm, a projection or a rotation is left out, "
+    "or comes in another order"
+)
 CHANGED = "cached keys are changed from step to step, as when they are rotated again"
 
 
@@ -63,8 +68,8 @@ def _keys_differ(
         return ORDER
     old, new = step.key[:, :start], step.key[:, start:]
     right_old, right_new = whole.key[:, :start], whole.key[:, start : start + new.size(1)]
-    if not matches(new, right_new) and (counted := _counted(subject, x, new, start)):
-        return counted
+    if not matches(new, right_new):
+        return _counted(subject, x, new, start) or (ANGLE if _turned(new, right_new) else DIFFER)
     if matches(old, right_old):
         values = step.value, whole.value[:, : step.value.size(1)]
         return "" if matches(*values) or not _near(*values) else ROUNDED
@@ -73,7 +78,11 @@ def _keys_differ(
         return FIRST_SAMPLE
     if _near(old, right_old):
         return ROUNDED
-    return CHANGED if matches(old.norm(dim=-1), right_old.norm(dim=-1)) else ""
+    return CHANGED if _turned(old, right_old) else DIFFER
+
+
+def _turned(made: Tensor, right: Tensor) -> bool:
+    return matches(made.norm(dim=-1), right.norm(dim=-1))
 
 
 def _reordered(made: Tensor, right: Tensor) -> bool:
