@@ -1,10 +1,16 @@
-"""What each property of the checker asks."""
+"""What each property of the checker asks, and what it was measured to catch."""
 
 from attn_docs.testing import PROPERTIES
 from attn_docs.testing.function import CHECKS as OF_FUNCTIONS
 from attn_docs.testing.module import CHECKS as OF_MODULES
 from docs._kit.markdown import table
+from docs._kit.measured import load
 from docs._kit.text import texts
+
+STORED = load(__file__)
+BEFORE, NOW = STORED["first_edition"], STORED["score"]
+FORMS = ("masked", "decoder", "encoder")
+STRANGERS = ("strangers", "functions", "hard")
 
 
 def properties(language: str) -> str:
@@ -23,9 +29,60 @@ def properties(language: str) -> str:
     return table(header, rows).replace("---:", ":--", 1).replace("---:", ":-:")
 
 
-TABLES = {"properties": properties}
+def count(quantity: str, part: str, group: str = "all") -> int:
+    """Return how many layers of a group came to something."""
+    return int(NOW(quantity, part=part, group=group))
+
+
+def groups(part: str) -> list[str]:
+    """Return the hosts of a form, as they were measured."""
+    found = (value["group"] for value in NOW.values if value["part"] == part)
+    return [group for group in dict.fromkeys(found) if group != "all"]
+
+
+def hosts(language: str) -> str:
+    """Return how many of the bugs were caught and named in each host, before and now."""
+    text = texts(__file__, "hosts", language)
+    rows = []
+    for form in FORMS:
+        for group in groups(form):
+            before, now = (
+                [int(of(name, part=form, group=group)) for name in ("caught", "named")]
+                for of in (BEFORE, NOW)
+            )
+            shown = (text["pair"].format(caught=c, named=n) for c, n in (before, now))
+            name = text["row"].format(form=text[form], host=text[group])
+            rows.append((name, str(count("wrong", form, group)), *shown))
+    return f"{table(text['header'], rows)}\n\n{NOW.caption(text['caption'], language)}"
+
+
+def strangers(language: str) -> str:
+    """Return how many wrong layers were caught that the checks were not written for."""
+    text = texts(__file__, "strangers", language)
+    rows = [
+        (text[part], *(str(count(name, part)) for name in ("wrong", "caught", "named")))
+        for part in STRANGERS
+    ]
+    return table(text["header"], rows)
+
+
+TABLES = {"properties": properties, "hosts": hosts, "strangers": strangers}
 
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the page's sentences use."""
-    return {"of_functions": str(len(OF_FUNCTIONS)), "properties": str(len(PROPERTIES))}
+    real = {
+        name.replace(" ", "_"): str(count(name, "real classes"))
+        for name in ("configurations", "passed", "by design", "false alarms")
+    }
+    slowest = max(NOW("worst", part=part, group="all") for part in FORMS)
+    return {
+        "of_functions": str(len(OF_FUNCTIONS)),
+        "properties": str(len(PROPERTIES)),
+        "right": str(count("right", "right")),
+        "right_passed": str(count("right passed", "right")),
+        "right_not_judged": str(count("right not judged", "right")),
+        "median_seconds": f"{NOW('median', part='masked', group='all'):.1f}",
+        "worst_seconds": f"{slowest:.1f}",
+        **real,
+    }

@@ -15,33 +15,6 @@ class Attention(nn.Module):
         return self.out((weights @ v).flatten(2))
 
 report = check_module(Attention(), embed_dim=32)
-print(report.passed)
-#> False
-for finding in report.findings:
-    cause = finding.cause.split(":")[0]
-    print(f"{finding.verdict:14} {finding.property:19} {cause}".rstrip())
-#> fail           oracle              the heads of one position attend to each other
-#> pass           scale
-#> not applicable weights
-#> pass           value projection
-#> pass           projections
-#> fail           head layout         the heads of one position attend to each other
-#> not applicable group order
-#> not applicable mask used
-#> not applicable mask polarity
-#> not applicable mask axis
-#> not applicable mask place
-#> not applicable causality
-#> not applicable prefix
-#> not applicable padding
-#> not applicable empty rows
-#> not applicable packing
-#> pass           batch
-#> pass           permutation
-#> not applicable cross-attention
-#> not applicable dropout
-#> pass           dropout off in eval
-#> not applicable cache
-#> pass           half precision
-#> pass           input unchanged
-#> pass           deterministic
+print(report.verdict)
+for finding in report.failures:
+    print(f"\n{finding.property}: {finding.evidence}\n    {finding.cause}")

@@ -1,0 +1,25 @@
+from torch import nn
+
+from attn_docs.testing import check_module
+
+
+class Tiled(nn.Module):
+    """Four query heads, two key heads in the order 1 2 1 2, as an old checkpoint has them."""
+
+    def __init__(self, dim=32):
+        super().__init__()
+        self.q, self.kv, self.out = nn.Linear(dim, 32), nn.Linear(dim, 32), nn.Linear(32, dim)
+
+    def forward(self, x):
+        q = self.q(x).unflatten(-1, (4, 8)).transpose(1, 2)
+        k, v = self.kv(x).unflatten(-1, (2, 2, 8)).permute(2, 0, 3, 1, 4).repeat(1, 1, 2, 1, 1)
+        weights = (q @ k.mT / 8**0.5).softmax(-1)
+        return self.out((weights @ v).transpose(1, 2).flatten(2))
+
+why = "heads are tiled in the checkpoint"
+for waive in ({}, {"oracle": why, "group order": why}):
+    report = check_module(Tiled(), embed_dim=32, require=["oracle", "group order"], waive=waive)
+    print(report.verdict, [f"{finding.property}: {finding.cause}" for finding in report.failures])
+for finding in report.findings:
+    if finding.verdict == "waived":
+        print(f"waived: {finding.property}: {finding.evidence}")
