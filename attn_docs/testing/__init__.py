@@ -2,6 +2,8 @@
 
 module, function    what a reader calls, each with the table of its checks
 adapter, report     how a module is called, and what is found
+forms, links        a report as JSON, JUnit's XML and HTML, and where it leads
+command, options    `python -m attn_docs.testing`; progress tells it what is being judged
 
 *_subject           a copy that is called, in one precision and one mode
 *_insight           what is known of it after looking

@@ -24,10 +24,11 @@ from attn_docs.testing.function_insight import FunctionInsight, look_at
 from attn_docs.testing.function_subject import DTYPES, Wanted, subject_of
 from attn_docs.testing.judgement import Judgement, because, findings, unknown
 from attn_docs.testing.random_state import random_state_kept
-from attn_docs.testing.report import ATTENTION, Report, check_names, check_reasons, waived
+from attn_docs.testing.report import ATTENTION, Report, check_names, check_reasons, timed, waived
 from attn_docs.testing.subject import SubjectError, one_thread
 
 
+@timed
 def check_attention(
     attend: Callable[..., Any],
     *,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from attn_docs.testing.progress import judging
 from attn_docs.testing.report import PROPERTIES, Finding, Verdict
 from attn_docs.testing.subject import SubjectError
 
@@ -90,6 +91,7 @@ def findings(
 
 
 def _judged(name: str, check: Callable[[Known], Judgement], known: Known) -> Judgement:
+    judging(name)
     try:
         return check(known)
     except SubjectError as error:

@@ -20,10 +20,11 @@ from attn_docs.testing.module_insight import ModuleInsight, look_inside
 from attn_docs.testing.module_subject import subject_of
 from attn_docs.testing.patterns import LENGTH
 from attn_docs.testing.random_state import random_state_kept
-from attn_docs.testing.report import ATTENTION, Report, check_names, check_reasons, waived
+from attn_docs.testing.report import ATTENTION, Report, check_names, check_reasons, timed, waived
 from attn_docs.testing.subject import SubjectError, one_thread
 
 
+@timed
 def check_module(
     module: nn.Module,
     *,

@@ -1,10 +1,17 @@
 """What a check found: a list of findings that prints as a table a person can act on."""
 
+import functools
 import textwrap
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Any, Literal, ParamSpec, get_args
+
+from attn_docs.testing import forms
+from attn_docs.testing.links import see
+
+Arguments = ParamSpec("Arguments")
 
 Verdict = Literal["fail", "waived", "not judged", "pass", "not applicable"]
 Outcome = Literal["passed", "failed", "not judged"]
@@ -46,6 +53,9 @@ PROPERTIES = {
 ATTENTION = ("attends", "weights")
 """What makes it attention: a report that did not judge these has not passed."""
 
+JUDGED = ("pass", "fail", "waived")
+UNCUT = 240  # characters of a repr that pytest shows
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -73,12 +83,14 @@ class Report:
     """All findings on one attention function or module.
 
     Printed, it is a table: the verdict, then failures first, each with its evidence and likely
-    cause. In a condition it is true only if it passed.
+    cause. In a condition it is true only if it passed, so `assert check_module(...)` is a test. A
+    notebook shows it as HTML.
 
     Attributes:
         subject: What was checked.
         findings: One for each property.
         require: The properties without which it cannot pass.
+        seconds: How long the check took.
 
     Example:
         ```python
@@ -97,6 +109,7 @@ class Report:
     subject: str
     findings: Sequence[Finding]
     require: Sequence[str] = field(default=ATTENTION)
+    seconds: float = field(default=0.0, compare=False)
 
     @property
     def verdict(self) -> Outcome:
@@ -122,33 +135,77 @@ class Report:
     @property
     def open(self) -> list[str]:
         """The required properties that were not judged."""
-        judged = {f.property for f in self.findings if f.verdict in ("pass", "fail", "waived")}
-        return [name for name in self.require if name not in judged]
+        judged = {f.property for f in self.findings if f.verdict in JUDGED}
+        return [name for name in dict.fromkeys(self.require) if name not in judged]
+
+    @property
+    def formula(self) -> Literal["judged", "not judged"]:
+        """Whether the numbers were compared with the formula's."""
+        verdicts = {finding.property: finding.verdict for finding in self.findings}
+        return "judged" if verdicts.get("oracle") in JUDGED else "not judged"
+
+    @property
+    def headline(self) -> str:
+        """The verdict, whether the formula was judged, and how many findings are what."""
+        counts = Counter(finding.verdict for finding in self.findings)
+        said = [f"{counts[verdict]} {verdict}" for verdict in get_args(Verdict) if counts[verdict]]
+        return f"{self.subject}: {self._outcome}; formula: {self.formula}; {', '.join(said)}"
+
+    @property
+    def _outcome(self) -> str:
+        """The verdict; of "not judged", what is open."""
+        if self.verdict == "not judged":
+            return f"not judged ({', '.join(self.open)})"
+        return self.verdict
 
     def raise_if_failed(self) -> None:
-        """Raise an `AssertionError` that holds the report, unless it passed."""
+        """Raise an `AssertionError` that says what failed and what is open, unless it passed."""
+        __tracebackhide__ = True  # pytest then shows the line of the test, and not this one
         if not self.passed:
-            raise AssertionError(f"{self}")
+            raise AssertionError(self.table("fail"))
 
-    def __str__(self) -> str:
-        """Return the findings as a table, failures first."""
-        lines = [self._headline()]
+    def table(self, *verdicts: Verdict) -> str:
+        """Return the headline, and below it the findings with these verdicts and those open."""
+        lines = [self.headline]
         for verdict in get_args(Verdict):
             for finding in self.findings:
-                if finding.verdict == verdict:
+                wanted = verdict in verdicts or finding.property in self.open
+                if finding.verdict == verdict and wanted:
                     lines += _rows(finding)
         return "\n".join(lines)
 
-    def _headline(self) -> str:
-        """Return the verdict, whether the formula was judged, and how many findings are what."""
-        verdicts = {finding.property: finding.verdict for finding in self.findings}
-        formula = "judged" if verdicts.get("oracle") in ("pass", "fail", "waived") else "not judged"
-        counts = Counter(finding.verdict for finding in self.findings)
-        said = [f"{counts[verdict]} {verdict}" for verdict in get_args(Verdict) if counts[verdict]]
-        verdict = f"not judged ({', '.join(self.open)})" if self.open else self.verdict
-        if self.failures:
-            verdict = "failed"
-        return f"{self.subject}: {verdict}; formula: {formula}; {', '.join(said)}"
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, and the versions that it holds for, as `json` can write it."""
+        return forms.as_dict(self)
+
+    def __str__(self) -> str:
+        """Return the findings as a table, failures first."""
+        return self.table(*get_args(Verdict))
+
+    def __repr__(self) -> str:
+        """Return the verdict and the causes, in one line that pytest does not cut."""
+        causes: dict[str, str] = {}
+        for finding in self.failures:
+            causes.setdefault(finding.cause or finding.evidence, finding.property)
+        said = [f"{name}: {cause}" for cause, name in causes.items()]
+        text = "; ".join([f"Report of {self.subject}: {self._outcome}", *said])
+        return f"<{textwrap.shorten(text, UNCUT - 2, placeholder=' …')}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return forms.as_html(self)
+
+
+def timed(check: Callable[Arguments, Report]) -> Callable[Arguments, Report]:
+    """Return the check, whose report says how long it took."""
+
+    @functools.wraps(check)
+    def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Report:
+        started = time.perf_counter()
+        report = check(*args, **kwargs)
+        return replace(report, seconds=time.perf_counter() - started)
+
+    return run
 
 
 def waived(findings: Sequence[Finding], reasons: Mapping[str, str]) -> list[Finding]:
@@ -186,10 +243,10 @@ def check_reasons(waive: Mapping[str, str]) -> None:
 
 def _rows(finding: Finding) -> list[str]:
     rows = [_row(finding.verdict, finding.property, finding.evidence)]
-    if finding.cause:
-        anchor = finding.property.replace(" ", "-")
+    if finding.cause not in ("", finding.evidence):
         rows.append(_row("", "", f"likely cause: {finding.cause}"))
-        rows.append(_row("", "", f"see practice/bugs-that-train/#{anchor}"))
+    if finding.verdict in ("fail", "waived"):
+        rows.append(_row("", "", see(finding.property)))
     return rows
 
 

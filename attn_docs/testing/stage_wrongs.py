@@ -84,7 +84,7 @@ def _alike(one: float, other: float) -> bool:
 
 def _scaled(found: Stages, right_scale: float | None, sizes: tuple[int, int]) -> str:
     total, expected = found.total, expected_scale(found, right_scale)
-    if total is None or expected is None or _alike(abs(total), expected) or not total:
+    if total is None or expected is None or _alike(total, expected):
         return ""
     how = Hypothesis(found.num_heads, found.kv_heads)
     divisor, name = 1 / total, ""

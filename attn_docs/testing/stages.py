@@ -365,8 +365,9 @@ def _by_length(heads: Tensor, layer: Layer, by_view: bool) -> Origin | None:
     if not matches(factors, factors.mean().expand_as(factors)):
         return None
     factor = factors.mean().item()
-    sign = 1.0 if (heads * blocks[taken]).sum() >= 0 else -1.0
-    rotated = not matches(heads, sign * factor * blocks[taken])
+    if matches(heads[:, 0], -factor * blocks[taken, 0]):  # where nothing is rotated yet
+        factor = -factor
+    rotated = not matches(heads, factor * blocks[taken])
     numbers = tuple(taken.tolist())
     return Origin(layer.name, numbers, heads.size(-1), factor, by_view=by_view, rotated=rotated)
 

@@ -50,8 +50,8 @@ class Search:
     """Which ways of computing are tried.
 
     `num_heads` and `scale` are those that the module was said to have; with `rotary`, queries
-    and keys may be turned by their positions; `thorough` tries what is wrong with those as well,
-    which takes seconds, where nothing else can tell.
+    and keys may be turned by their positions; `thorough` tries what is less likely as well,
+    which takes seconds: for modules whose stages were not seen as they ran.
     """
 
     num_heads: int | None = None
@@ -66,7 +66,7 @@ class Search:
         scores; then those with queries and keys turned by position.
         """
         choices = self._sources(recording)
-        tried = _candidates(choices, self.num_heads, recording)
+        tried = _candidates(choices, self.num_heads, recording, self.thorough)
         if self.rotary:
             tried = itertools.chain(tried, _rotated(choices, self.num_heads, self.thorough))
         return self._first(tried, recording)
@@ -206,7 +206,7 @@ def _same(made: Tensor, target: Tensor, how: Hypothesis) -> bool:
 
 
 def _candidates(
-    choices: list[Sources], num_heads: int | None, recording: Recording
+    choices: list[Sources], num_heads: int | None, recording: Recording, thorough: bool
 ) -> Iterator[Trial]:
     """Yield what to try: right ways, those with one thing wrong, those with another divisor."""
     pairs = [(sources, right) for sources in choices for right in layouts(sources, num_heads)]
@@ -214,6 +214,8 @@ def _candidates(
     yield from likely
     for sources, right in likely:
         yield from ((sources, wrong) for wrong in one_thing_wrong(right))
+    if not thorough:
+        return
     yield from ((sources, right) for sources, right in pairs if not sources.likely)
     for sources, right in likely:
         yield from ((sources, other) for other in _fitted(sources, right, recording))
