@@ -1,6 +1,11 @@
-"""What each property of the checker asks, and what it was measured to catch."""
+"""What each property of the checker asks, what its command says, what it was measured to catch."""
+
+import io
+import shlex
+from contextlib import redirect_stdout
 
 from attn_docs.testing import PROPERTIES
+from attn_docs.testing.command import main
 from attn_docs.testing.function import CHECKS as OF_FUNCTIONS
 from attn_docs.testing.module import CHECKS as OF_MODULES
 from docs._kit.markdown import table
@@ -11,6 +16,9 @@ STORED = load(__file__)
 BEFORE, NOW = STORED["first_edition"], STORED["score"]
 FORMS = ("masked", "decoder", "encoder")
 STRANGERS = ("strangers", "functions", "hard")
+COMMAND = """\
+attn_docs.exhibits.practice.causal_off_by_one:Attention \\
+    --init '{"embed_dim": 32, "num_heads": 4}' --embed-dim 32 --causal"""
 
 
 def properties(language: str) -> str:
@@ -40,6 +48,15 @@ def groups(part: str) -> list[str]:
     return [group for group in dict.fromkeys(found) if group != "all"]
 
 
+def command(_: str) -> str:
+    """Return a command as it is typed, and what it prints, but for the seconds."""
+    with redirect_stdout(io.StringIO()) as printed:
+        code = main(shlex.split(COMMAND.replace("\\\n", "")))
+    report = printed.getvalue().rpartition("\nchecked in")[0]
+    shown = f"$ python -m attn_docs.testing {COMMAND}\n{report}\n$ echo $?\n{code}"
+    return f"```console\n{shown}\n```"
+
+
 def hosts(language: str) -> str:
     """Return how many of the bugs were caught and named in each host, before and now."""
     text = texts(__file__, "hosts", language)
@@ -66,7 +83,7 @@ def strangers(language: str) -> str:
     return table(text["header"], rows)
 
 
-TABLES = {"properties": properties, "hosts": hosts, "strangers": strangers}
+TABLES = {"command": command, "properties": properties, "hosts": hosts, "strangers": strangers}
 
 
 def numbers() -> dict[str, str]:

@@ -19,6 +19,4 @@ class Window(nn.Module):
 
 for claimed in (3, 4):
     report = check_module(Window(), embed_dim=32, causal=True, window=claimed)
-    print(f"window={claimed}: {report.verdict}")
-    for finding in report.failures:
-        print(f"    {finding.property}: {finding.evidence}")
+    print(f"window={claimed}: {report.verdict}", [f"{f.property}: {f.evidence}" for f in report.failures])

@@ -18,4 +18,4 @@ class Biased(nn.Module):
 
 report = check_module(Biased(), embed_dim=32)
 print(report.verdict)
-print(report.findings[0].property + ":", report.findings[0].evidence)
+print(next(f.evidence for f in report.findings if f.property == "oracle"))

@@ -14,7 +14,7 @@ gpt2 = GPT2Attention(GPT2Config(**sizes), layer_idx=0)
 report = check_module(gpt2, embed_dim=32, causal=True, adapter=Adapter.huggingface(gpt2))
 print(report.verdict)
 for finding in report.findings:
-    if finding.property in ("oracle", "causality", "cache"):
+    if finding.property in ("oracle", "causality"):
         print(f"{finding.property}: {finding.evidence}")
 
 print(check_module(nn.MultiheadAttention(32, 4), embed_dim=32).verdict)

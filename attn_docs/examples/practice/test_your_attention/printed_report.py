@@ -15,11 +15,4 @@ class Attention(nn.Module):
         weights = (q @ k.mT / x.size(-1) ** 0.5).softmax(-1)  # x is not one head
         return self.out((weights @ v).transpose(1, 2).flatten(2))
 
-report = check_module(Attention(), embed_dim=32)
-for line in str(report).splitlines()[:5]:
-    print(line)
-#> Attention: 10 pass, 2 fail, 13 not applicable
-#>   fail            oracle               scaled by √embed_dim = 5.657, expected √head_dim = 2.828
-#>                                        likely cause: scaled by √embed_dim = 5.657, expected
-#>                                        √head_dim = 2.828
-#>                                        see practice/bugs-that-train/#oracle
+print(check_module(Attention(), embed_dim=32).table("fail"))

@@ -19,7 +19,6 @@ class Tiled(nn.Module):
 why = "heads are tiled in the checkpoint"
 for waive in ({}, {"oracle": why, "group order": why}):
     report = check_module(Tiled(), embed_dim=32, require=["oracle", "group order"], waive=waive)
-    print(report.verdict, [f"{finding.property}: {finding.cause}" for finding in report.failures])
-for finding in report.findings:
-    if finding.verdict == "waived":
-        print(f"waived: {finding.property}: {finding.evidence}")
+    print(report.headline)
+    print({finding.cause.split(" (")[0] for finding in report.failures})
+print(report.table("waived"))

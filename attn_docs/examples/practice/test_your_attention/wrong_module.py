@@ -17,4 +17,5 @@ class Attention(nn.Module):
 report = check_module(Attention(), embed_dim=32)
 print(report.verdict)
 for finding in report.failures:
-    print(f"\n{finding.property}: {finding.evidence}\n    {finding.cause}")
+    print(f"{finding.property}: {finding.evidence}")
+print({finding.cause for finding in report.failures})
