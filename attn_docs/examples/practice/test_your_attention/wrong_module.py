@@ -15,7 +15,4 @@ class Attention(nn.Module):
         return self.out((weights @ v).flatten(2))
 
 report = check_module(Attention(), embed_dim=32)
-print(report.verdict)
-for finding in report.failures:
-    print(f"{finding.property}: {finding.evidence}")
-print({finding.cause for finding in report.failures})
+print(report.table("fail"))
