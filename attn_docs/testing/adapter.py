@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from attn_docs._checks import check_callable, check_flag
 from attn_docs.testing import huggingface
 from attn_docs.testing.copies import check_real
+from attn_docs.testing.subject import CONTEXT_NAMES
 
 MASK_NAMES = ("attn_mask", "mask", "attention_mask", "src_mask")
 # as PyTorch names a mask of the keys alone: (batch, m), True where there is no word
@@ -23,7 +24,6 @@ CHOICES = {
     "arguments": ("x", "query, key, value"),
 }
 CAUSAL_NAMES = ("is_causal", "causal")
-CONTEXT_NAMES = ("context", "memory", "encoder_hidden_states", "key_value_states", "cond")
 ROLES = {"attn_mask": MASK_NAMES, "is_causal": CAUSAL_NAMES, "context": CONTEXT_NAMES}
 TRIPLES = (("query", "key", "value"), ("q", "k", "v"), ("queries", "keys", "values"))
 
@@ -67,6 +67,7 @@ class Adapter:
         output: Takes the output out of what the module returns; the first of a tuple by default.
         step: `step(module, x, cache)` returns (output, cache): the next few positions, given what
             came before. `cache` is None at the start.
+        knobs: Arguments for every call as `keywords`, each of which has to change the output.
         positions: Whether the module adds positions, or is given them among the keywords.
         guessed: What of all this was guessed, in words.
 
@@ -105,6 +106,7 @@ class Adapter:
     output: Callable[[Any], Tensor] = first
     step: Callable[[nn.Module, Tensor, Any], tuple[Tensor, Any]] | None = None
     mask_dtype: torch.dtype | None = None
+    knobs: Mapping[str, object] = field(default_factory=dict)
     causal_mask: bool = False
     context_needed: bool = False
     x: str | None = None
@@ -145,13 +147,18 @@ class Adapter:
             check_flag(name, getattr(self, name))
         if self.causal_mask and self.attn_mask is None:
             raise ValueError("causal_mask must be False where attn_mask is None; got True")
-        if not isinstance(self.keywords, Mapping) and not callable(self.keywords):
-            raise TypeError(f"keywords must be a mapping or return one; got {self.keywords!r}")
+        self._check_mappings()
         check_callable("output", self.output)
         if self.step is not None:
             check_callable("step", self.step)
         if not isinstance(self.mask_dtype, (torch.dtype, NoneType)):
             raise TypeError(f"mask_dtype must be a torch.dtype or None; got {self.mask_dtype!r}")
+
+    def _check_mappings(self) -> None:
+        if not isinstance(self.keywords, Mapping) and not callable(self.keywords):
+            raise TypeError(f"keywords must be a mapping or return one; got {self.keywords!r}")
+        if not isinstance(self.knobs, Mapping):
+            raise TypeError(f"knobs must be a mapping; got {self.knobs!r}")
 
     def guessing(self, said: str, **fields: Any) -> Self:
         """Return the adapter with other fields, and what was guessed."""
@@ -283,6 +290,7 @@ def bound(
         given = {name: v for name, v in options.items() if name is not None and v is not None}
         return functools.partial(adapter.function, module, x, **given)
     keywords = dict(adapter.keywords(x) if callable(adapter.keywords) else adapter.keywords)
+    keywords.update(adapter.knobs)
     if mask is not None:
         keywords[str(adapter.attn_mask)] = adapter.translate(mask, x)
     if is_causal:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from attn_docs._checks import check_callable, check_flag, check_positive, check_size
-from attn_docs.testing.checks import forward_only, functions, plain, shared
+from attn_docs.testing.checks import forward_only, functions, long, paths, plain, shared, slopes
 from attn_docs.testing.checks.masks import AXIS, PLACE, POLARITY, mask_check, mask_used
 from attn_docs.testing.function_call import (
     LAYOUTS,
@@ -226,9 +226,11 @@ def not_asked(name: str) -> str:
 
 
 CHECKS: dict[str, Callable[[FunctionInsight], Judgement]] = {
+    "runs": paths.runs,
     "oracle": plain.oracle,
     "scale": functions.scale,
     "weights": plain.weights,
+    "gradients": slopes.slopes,
     "attends": forward_only.attends,
     "equal words": because(
         shared.equal_words,
@@ -244,6 +246,8 @@ CHECKS: dict[str, Callable[[FunctionInsight], Judgement]] = {
     "padding": because(_padding, "masked keys still get a weight: the fill value is too small"),
     "empty rows": forward_only.empty_rows,
     "packing": because(shared.packing, functions.documents_mixed),
+    "long sequences": long.long_sequences,
+    "flags agree": paths.flags_agree,
     "batch": because(
         forward_only.batch,
         "samples or heads are mixed: the softmax or a view runs over the wrong axis",

@@ -113,6 +113,14 @@ class FunctionInsight:
             return "the function takes no is_causal"
         return "" if self.is_attention else NOT_PLAIN
 
+    def wrong_with(self, mode: Mode, mask: Tensor | None, context: Tensor | None) -> str:  # noqa: ARG002
+        """Say what is wrong inside; a function is compared with the formula call by call."""
+        return ""
+
+    def formula_fits(self, length: int) -> bool:  # noqa: ARG002
+        """Tell whether what reproduces a few words reproduces so many; not asked of functions."""
+        return True
+
     @property
     def takes_both(self) -> bool:
         """Whether a mask and is_causal can be asked for at once."""

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from attn_docs.testing.function_call import Call, scaled_by
-from attn_docs.testing.patterns import LENGTH
+from attn_docs.testing.patterns import LENGTH, LENGTHS
 from attn_docs.testing.subject import Mode, SubjectError, WrongShapeError, foreign
 
 # Sizes such that no two of the divisors that are searched are the same number.
@@ -44,15 +44,41 @@ class FunctionSubject:
     told: bool = False  # whether the reader named the dtype
     differentiable: bool = True
 
+    mode: ClassVar[Mode] = "evaluation"
     modes: ClassVar[Sequence[Mode]] = ("evaluation",)
     seeds = (0,)
-    arguments = ("query", "key", "value")
+    weights_from: ClassVar[str] = "softmax"
+    length: ClassVar[int] = LENGTH
     masks_keys_alone = masks_each_sample = positions = always_causal = False
+    takes_context = True
 
     @property
-    def parameters(self) -> list[Tensor]:
-        """What it learns."""
-        return []
+    def parameters(self) -> dict[str, Tensor]:
+        """What it learns, by name."""
+        return {}
+
+    @property
+    def counts(self) -> Sequence[int]:
+        """How many words it must take; where each fills a block, few."""
+        return LENGTHS if self.block == 1 else (1, 2, LENGTH)
+
+    @property
+    def parts(self) -> Mapping[str, slice]:
+        """Which of the numbers of a word each of the arguments that hold words gets."""
+        end = 2 * self.head_dim
+        return {
+            "query": slice(0, self.head_dim),
+            "key": slice(self.head_dim, end),
+            "value": slice(end, None),
+        }
+
+    def runs_on(self, *lengths: int) -> bool:  # noqa: ARG002
+        """Tell whether it can be asked for so many words."""
+        return True
+
+    def shown(self, length: int) -> Tensor:
+        """Return (length, length): which words each may see where the future is hidden."""
+        return torch.ones(length, length, dtype=torch.bool, device=self.device).tril()
 
     @property
     def takes(self) -> frozenset[str]:
@@ -102,6 +128,10 @@ class FunctionSubject:
         """Return random words, the same for the same arguments."""
         return torch.cat(self.inputs(n=length, m=length, batch=batch, seed=seed), -1)
 
+    def contexts(self, batch: int, length: int, *, seed: int = 0) -> Tensor:
+        """Return random words to attend to, the same for the same arguments."""
+        return self.words(batch, length, seed=seed + 1)
+
     def attend(self, *inputs: Tensor, **options: Any) -> Tensor:
         """Call the function on copies: what it writes into its arguments is judged apart."""
         query, _, value = inputs
@@ -138,7 +168,7 @@ class FunctionSubject:
         parts, options = self.given(x, mask, x, None)
         arranged = [self.how_called.arranged(part) for part in parts]
         translated = self.how_called.options(options, parts[0])
-        given = dict(zip(self.arguments, arranged, strict=True)) | translated
+        given = dict(zip(self.parts, arranged, strict=True)) | translated
         before = {name: one.clone() for name, one in given.items() if isinstance(one, Tensor)}
         with foreign():
             self.function(*arranged, **translated)

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from torch import Tensor
 
 from attn_docs.testing.formula import MASKS, Masking
-from attn_docs.testing.patterns import LENGTH, sample_mask
+from attn_docs.testing.patterns import sample_mask
 from attn_docs.testing.subject import Mode, Subject, SubjectError, strongest
 
 NO_MASK = "it takes no mask"
@@ -70,6 +70,20 @@ class Insight(Protocol):
     def masked_and_causal(self) -> Mapping[Mode, Tensor]:
         """Which keys are seen with a mask and is_causal at once, by mode; without refusals."""
 
+    def wrong_with(self, mode: Mode, mask: Tensor | None, context: Tensor | None) -> str:
+        """Say what is wrong inside with a mask or context, or with neither and is_causal=True."""
+
+    def formula_fits(self, length: int) -> bool:
+        """Tell whether what reproduces a few words reproduces so many; true if nothing does."""
+
+
+def refused(subject: Subject, *lengths: int) -> str:
+    """Return why nothing can be asked with so many words; empty if it can."""
+    if subject.runs_on(*lengths):
+        return ""
+    told = " or ".join(str(length) for length in subject.counts)
+    return f"the module takes {told} words, no others"
+
 
 def mask_unfit(insight: Insight, *fit: Kind) -> str:
     """Return why checks that build on a mask cannot run; empty if they can.
@@ -90,11 +104,12 @@ def seen_with_both(insight: Insight) -> dict[Mode, Tensor]:
     """Return (n, m) for each mode: which keys are seen with a mask and is_causal at once."""
     if mask_unfit(insight) or not insight.takes_both:
         return {}
-    subject, seen = insight.subject, {}
-    mask = sample_mask(LENGTH, subject.device, columns=True)
+    subject = insight.subject
+    seen: dict[Mode, Tensor] = {}
+    mask = sample_mask(subject.length, subject.device, columns=True)
     for mode in subject.modes:
         with suppress(SubjectError):  # PyTorch's function refuses both at once
-            x = subject.words(1, LENGTH)
+            x = subject.words(1, subject.length)
             strength = strongest(subject.in_mode(mode), x, mask, causal=True)
             seen[mode] = strength > 1e-9 * strength.max()
     return seen

@@ -14,7 +14,6 @@ from attn_docs.testing.subject import SubjectError
 if TYPE_CHECKING:
     from attn_docs.testing.module_subject import ModuleSubject
 
-LENGTH = 7  # seldom the number of heads
 # what transformers and others add to the scores; a boolean mask is added there without an error
 ADDED_NAMES = ("attention_mask", "attention_bias", "attn_bias", "mask_bias")
 
@@ -59,9 +58,10 @@ def _forms(adapter: Adapter, dtype: torch.dtype) -> Iterator[Adapter]:
 
 
 def _runs(subject: "ModuleSubject") -> bool:
-    mask = torch.ones(LENGTH, LENGTH, dtype=torch.bool, device=subject.device)
+    length = subject.odd_length
+    mask = torch.ones(length, length, dtype=torch.bool, device=subject.device)
     try:
-        subject.call(subject.words(2, LENGTH), mask)
+        subject.call(subject.words(2, length), mask)
     except SubjectError:
         return False
     return True
@@ -69,8 +69,9 @@ def _runs(subject: "ModuleSubject") -> bool:
 
 def _hides(subject: "ModuleSubject") -> bool:
     """Tell whether a mask of one key hides that key from the last query, or all the others."""
-    x = subject.words(2, LENGTH)
-    mask = torch.ones(LENGTH, LENGTH, dtype=torch.bool, device=subject.device)
+    length = subject.odd_length
+    x = subject.words(2, length)
+    mask = torch.ones(length, length, dtype=torch.bool, device=subject.device)
     mask[:, 1] = False
     try:
         last = subject.call(x, mask)[:, -1]

@@ -6,19 +6,20 @@ from types import MappingProxyType
 import torch
 from torch import Tensor, nn
 
-from attn_docs._checks import check_flag, check_positive, check_size
+from attn_docs._checks import check_size
 from attn_docs.testing.adapter import Adapter, adapter_for
-from attn_docs.testing.checks import inside, shared
+from attn_docs.testing.checks import inside, long, paths, said, shared, slopes
 from attn_docs.testing.checks.cache import cache
 from attn_docs.testing.checks.causal import causality, permutation, prefix_cause
 from attn_docs.testing.checks.chance import dropout, dropout_off_in_eval
 from attn_docs.testing.checks.context import cross_attention
 from attn_docs.testing.checks.masks import AXIS, PLACE, POLARITY, mask_check, mask_used
+from attn_docs.testing.claims import Claims, Positions, Weights
 from attn_docs.testing.formula import MASKS
 from attn_docs.testing.judgement import Judgement, because, findings
 from attn_docs.testing.module_insight import ModuleInsight, look_inside
 from attn_docs.testing.module_subject import subject_of
-from attn_docs.testing.patterns import LENGTH
+from attn_docs.testing.patterns import LENGTHS
 from attn_docs.testing.random_state import random_state_kept
 from attn_docs.testing.report import ATTENTION, Report, check_names, check_reasons, timed, waived
 from attn_docs.testing.subject import SubjectError, one_thread
@@ -33,7 +34,12 @@ def check_module(
     context_dim: int | None = None,
     num_heads: int | None = None,
     scale: float | None = None,
-    positions: bool = False,
+    positions: bool | Positions = False,
+    window: int | None = None,
+    prefix: int | None = None,
+    dropout: float | None = None,
+    weights: Weights = "softmax",
+    lengths: Sequence[int] = LENGTHS,
     adapter: Adapter | Callable[..., Tensor] | None = None,
     require: Sequence[str] = (),
     waive: Mapping[str, str] = MappingProxyType({}),
@@ -50,9 +56,17 @@ def check_module(
         causal: Whether the future is hidden: with `is_causal=True` where the module takes it,
             otherwise by the module itself.
         context_dim: Size of the vectors attended to; `embed_dim` if None.
-        num_heads: Number of query heads, if the search for it is to be spared.
+        num_heads: Number of query heads; searched for if None, which takes longer.
         scale: The factor that the scores should have; 1/√head_dim if None.
-        positions: Whether the module adds positions of its own, as rotary ones.
+        positions: Whether the order of the words matters: "rotary" if it is their distance alone,
+            by queries and keys; "added" if positions are added to the words; True for any way.
+        window: Number of words that each sees where the future is hidden, itself among them.
+        prefix: Number of words at the beginning that see each other, whatever is hidden.
+        dropout: Probability with which a weight is dropped in training.
+        weights: "sinks" if part of the weight of each word goes to none, "sigmoid" if each weight
+            is by itself: neither sums to one over the words.
+        lengths: Numbers of words that the module must take. The checks use these alone where it
+            refuses others, as if its length is fixed.
         adapter: An `Adapter`, or a function that calls the module; guessed from the names of
             `forward`'s arguments if None.
         require: Properties that have to be judged besides `attn_docs.testing.ATTENTION`, as
@@ -80,13 +94,19 @@ def check_module(
     if not isinstance(module, nn.Module):
         raise TypeError(f"module must be a torch.nn.Module; got {type(module).__name__}")
     check_size("embed_dim", embed_dim)
-    check_flag("causal", causal)
-    check_flag("positions", positions)
-    for name, size in (("context_dim", context_dim), ("num_heads", num_heads)):
-        if size is not None:
-            check_size(name, size)
-    if scale is not None:
-        check_positive("scale", scale)
+    if context_dim is not None:
+        check_size("context_dim", context_dim)
+    claims = Claims(
+        causal=causal,
+        num_heads=num_heads,
+        scale=scale,
+        positions=positions,
+        window=window,
+        prefix=prefix,
+        dropout=dropout,
+        weights=weights,
+        lengths=lengths,
+    )
     check_names("require", require)
     check_reasons(waive)
     adapter = adapter_for(module, adapter)
@@ -97,13 +117,12 @@ def check_module(
                 adapter,
                 embed_dim=embed_dim,
                 context_dim=context_dim or embed_dim,
-                causal=causal,
-                positions=positions,
+                claims=claims,
             )
-            insight = look_inside(subject, num_heads=num_heads, scale=scale)
+            insight = look_inside(subject)
         except SubjectError as error:
             raise ValueError(
-                f"module must run on {LENGTH} words, in evaluation and in training; "
+                f"module must run on {claims.length} words, in evaluation and in training; "
                 f"it raised {error}"
             ) from error
 
@@ -116,16 +135,20 @@ def check_module(
 
 
 def _seen_despite_mask(insight: ModuleInsight) -> str:
-    return insight.place_matters or (
-        "masked keys still get a weight: the fill value is too small, or the mask comes too late"
+    return (
+        insight.root_cause
+        or insight.place_matters
+        or "masked keys still get a weight: the fill value is too small, or the mask comes too late"
     )
 
 
 def _documents_mixed(insight: ModuleInsight) -> str:
     if "columns" in {behaviour.kind for behaviour in insight.masks.values()}:
         return MASKS["columns"]
-    return insight.place_matters or (
-        "documents in one row see each other, or their place in the row matters"
+    return (
+        insight.root_cause
+        or insight.place_matters
+        or ("documents in one row see each other, or their place in the row matters")
     )
 
 
@@ -134,17 +157,19 @@ def _not_one(insight: ModuleInsight) -> str:
         insight.root_cause
         or insight.place_matters
         or (
-            "the weights of a query do not sum to one, or positions mix: sinks, a sigmoid or keys "
-            "that are no words would do that by design"
+            "the weights of a query do not sum to one, or positions mix: sinks or a sigmoid would "
+            'do that by design, and are said with weights="sinks" or "sigmoid"'
         )
     )
 
 
 DESPITE_NOISE = ("projections", "dropout off in eval", "input unchanged")
 CHECKS: dict[str, Callable[[ModuleInsight], Judgement]] = {
+    "runs": paths.runs,
     "oracle": inside.oracle,
     "scale": inside.inside("scale", inside.scale),
     "weights": inside.weights,
+    "gradients": slopes.slopes,
     "attends": shared.attends,
     "equal words": because(shared.equal_words, _not_one),
     "value projection": inside.inside("value projection", inside.value_projection),
@@ -161,6 +186,10 @@ CHECKS: dict[str, Callable[[ModuleInsight], Judgement]] = {
     "padding": because(shared.padding, _seen_despite_mask),
     "empty rows": shared.empty_rows,
     "packing": because(shared.packing, _documents_mixed),
+    "long sequences": long.long_sequences,
+    "flags agree": paths.flags_agree,
+    "claims": said.claims,
+    "options used": said.options_used,
     "batch": because(
         shared.batch,
         "samples are mixed: batch and length axes are swapped, or a view crosses them",

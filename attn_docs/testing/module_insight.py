@@ -1,7 +1,7 @@
 """Look at a module: what it computes inside, in both modes, and what it does with a mask."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -12,7 +12,6 @@ from attn_docs.testing.insight import NO_MASK, MaskBehaviour, seen_with_both
 from attn_docs.testing.layers import Recording, matches
 from attn_docs.testing.module_masks import look_at_mask
 from attn_docs.testing.module_subject import MODES, ModuleSubject
-from attn_docs.testing.patterns import LENGTH
 from attn_docs.testing.stage_wrongs import formula, holds, stage_wrongs
 from attn_docs.testing.stages import Stages, stages_of
 from attn_docs.testing.structure import Search, Structure, reproduce
@@ -42,7 +41,9 @@ class Readable:
 def _readable(subject: ModuleSubject, search: Search, found: Structure | None) -> Readable | None:
     if found is None or found.tiny < 2 or found.how.turns_values:
         return None
-    how, length = found.how, min(found.tiny, LENGTH)
+    how, length = found.how, min(found.tiny, subject.length)
+    if not subject.runs_on(length):
+        return None
     if how.split != "heads" or how.merge != "heads":
         return None
     recording = subject.record(subject.words(1, length), causal=subject.always_causal)
@@ -157,18 +158,43 @@ class ModuleInsight:
         """Which keys are seen with a mask and is_causal at once, by mode; without refusals."""
         return seen_with_both(self)
 
+    def wrong_with(self, mode: Mode, mask: Tensor | None, context: Tensor | None) -> str:
+        """Say what is wrong inside with a mask or context, or with neither and is_causal=True."""
+        subject = self.subject.in_mode(mode)
+        if self.structures[mode] is None or mask is not None:
+            return ""
+        x, causal = subject.words(1, subject.length), context is None
+        recording = subject.record(x, context=None if causal else x, causal=causal)
+        hidden = subject.shown(subject.length) if causal else None
+        found = self.search.find(replace(recording, mask=hidden))
+        return "" if found is None else "; ".join(wrongs(found).values())
+
+    def formula_fits(self, length: int) -> bool:
+        """Tell whether what reproduces a few words reproduces so many; true if nothing does."""
+        if self.structure is None:
+            return True
+        subject = self.subject
+        recording = subject.record(subject.words(1, length), causal=subject.always_causal)
+        return self.search.again(self.structure, recording) is not None
+
 
 def look_inside(
-    subject: ModuleSubject, *, num_heads: int | None, scale: float | None
+    subject: ModuleSubject,
 ) -> ModuleInsight:
     """Search for the way of computing that reproduces the module's output, and try masks."""
-    x = subject.words(1, LENGTH)
+    x, claims = subject.words(1, subject.length), subject.claims
     evaluation = subject.record(x, causal=subject.always_causal)
     stages: dict[Mode, Sequence[Stages]] = dict.fromkeys(MODES, _stages(subject))
     search = Search(
-        num_heads, scale, rotary=_order_matters(subject), thorough=not stages["evaluation"]
+        claims.num_heads,
+        claims.scale,
+        rotary=_order_matters(subject),
+        thorough=not stages["evaluation"],
     )
     found = search.find(evaluation)
+    if found is None:  # a number of heads that was said may be wrong
+        search = search.other_heads(evaluation)
+        found = search.find(evaluation) if search.num_heads != claims.num_heads else None
     structures: dict[Mode, Structure | None] = dict.fromkeys(MODES, found)
     differs = ""
     if subject.chance.quiet_training:
@@ -210,7 +236,7 @@ def _stages_of(subject: ModuleSubject) -> Sequence[Stages]:
 
 def _order_matters(subject: ModuleSubject) -> bool:
     """Tell whether the last output depends on the order of the words before it."""
-    x = subject.words(1, LENGTH)
+    x = subject.words(1, subject.length)
     moved = torch.cat([x[:, :-1].flip(1), x[:, -1:]], 1)
     last, again, other = (
         subject.call(words, causal=subject.always_causal)[0, -1:] for words in (x, x, moved)

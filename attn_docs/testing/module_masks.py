@@ -10,7 +10,6 @@ from attn_docs.testing.insight import ONE_OF_KEYS, MaskBehaviour
 from attn_docs.testing.layers import matches
 from attn_docs.testing.module_subject import ModuleSubject
 from attn_docs.testing.patterns import (
-    LENGTH,
     off_diagonal,
     ordered_mask,
     pattern_evidence,
@@ -35,7 +34,7 @@ def look_at_mask(
 def _behaviour(
     subject: ModuleSubject, search: Search, structure: Structure | None
 ) -> MaskBehaviour:
-    x = subject.words(1, LENGTH)
+    x = subject.words(1, subject.length)
     mask = _mask_for(subject, x)
     strength = strongest(subject, x, mask, causal=subject.always_causal)
     masked, plain = (_called(subject, x, given) for given in (mask, None))
@@ -46,8 +45,10 @@ def _behaviour(
     if subject.masks_keys_alone:
         rows = rows & mask[0]  # some set what padding puts out to zero
     # where the future should be hidden and is not, the mask may be read rightly all the same
-    past, all_words = subject.causal_mask(LENGTH), torch.ones_like(mask)
-    for shown in (past, all_words) if subject.always_causal else (all_words,):
+    past, all_words = subject.shown(subject.length), torch.ones_like(mask)
+    unmasked = strongest(subject, x, causal=subject.always_causal)  # a window hides words as well
+    own = unmasked > 1e-9 * unmasked.max()
+    for shown in (past, own, all_words) if subject.always_causal else (own, all_words):
         if kind := _pattern(seen, mask, shown, rows):
             return MaskBehaviour(kind, pattern_evidence(seen, mask & shown))
     if named := soft_mask(subject, search, structure, x, mask):
@@ -59,10 +60,10 @@ def _behaviour(
 def _mask_for(subject: ModuleSubject, x: Tensor) -> Tensor:
     """Return a mask for one attention; for several, one that seeing through another leaves."""
     if subject.masks_keys_alone:
-        return sample_mask(LENGTH, subject.device, columns=True)
+        return sample_mask(subject.length, subject.device, columns=True)
     if len(subject.record(x, causal=subject.always_causal).attended) > 1:
-        return ordered_mask(LENGTH, subject.device)
-    return sample_mask(LENGTH, subject.device)
+        return ordered_mask(subject.length, subject.device)
+    return sample_mask(subject.length, subject.device)
 
 
 def _called(subject: ModuleSubject, x: Tensor, mask: Tensor | None) -> Tensor:
@@ -128,7 +129,7 @@ def soft_mask(
     """Return the way of masking that reproduces the output, of a mask or of is_causal."""
     if subject.always_causal or len(subject.seeds) > 1:
         return None
-    shown = subject.causal_mask(x.size(1)) if mask is None else mask
+    shown = subject.shown(x.size(1)) if mask is None else mask
     masked, plain = subject.record(x, mask, causal=causal), subject.record(x, causal=False)
     if found is None:
         pairs = zip(plain.attended, masked.attended, strict=False)

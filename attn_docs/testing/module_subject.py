@@ -2,11 +2,11 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 import torch.nn.functional as F
@@ -14,10 +14,11 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from attn_docs.testing.adapter import Adapter, arranged, bound
+from attn_docs.testing.claims import Claims
 from attn_docs.testing.copies import deep_copy, precisions, random_copy
 from attn_docs.testing.layers import Recording, matches
 from attn_docs.testing.mask_habits import fitting
-from attn_docs.testing.patterns import LENGTH, sample_mask
+from attn_docs.testing.patterns import LENGTHS, sample_mask
 from attn_docs.testing.subject import (
     SEEDS,
     Mode,
@@ -82,15 +83,61 @@ class ModuleSubject:
     adapter: Adapter
     embed_dim: int
     context_dim: int
-    causal: bool = False
-    positions: bool = False
+    claims: Claims
     mode: Mode = "evaluation"
     quiet: bool = False  # without dropout
     chance: Chance = Chance()
     always_causal: bool = False
 
     modes = MODES
-    arguments = ("x",)
+    differentiable = True
+    parts: ClassVar[Mapping[str, slice]] = {"x": slice(None)}
+
+    @property
+    def causal(self) -> bool:
+        """Whether it was said to hide the future."""
+        return self.claims.causal
+
+    @property
+    def positions(self) -> bool:
+        """Whether it was said that the place of a word matters."""
+        said = bool(self.claims.positions) or self.adapter.positions
+        return said or self.claims.prefix is not None
+
+    @property
+    def weights_from(self) -> str:
+        """What its weights were said to come from: a softmax, one with sinks, or a sigmoid."""
+        return self.claims.weights
+
+    @property
+    def length(self) -> int:
+        """How many words most checks use."""
+        return self.claims.length
+
+    @property
+    def counts(self) -> Sequence[int]:
+        """How many words it was said to take."""
+        return self.claims.lengths
+
+    @property
+    def told_lengths(self) -> bool:
+        """Whether somebody said how many words it takes: then it may refuse others."""
+        return tuple(self.counts) != LENGTHS
+
+    @property
+    def odd_length(self) -> int:
+        """How many words to call it on where the length must not be taken for another size."""
+        return self.length if self.told_lengths else 7
+
+    def runs_on(self, *lengths: int) -> bool:
+        """Tell whether it can be asked for so many words."""
+        return not self.told_lengths or all(n in self.counts or self._runs(n) for n in lengths)
+
+    def _runs(self, length: int) -> bool:
+        with suppress(SubjectError):
+            self.call(self.words(1, length))
+            return True
+        return False
 
     @property
     def tolerance(self) -> float:
@@ -103,9 +150,14 @@ class ModuleSubject:
         return (0,) if self.mode == "evaluation" or self.quiet else SEEDS
 
     @property
-    def parameters(self) -> list[Tensor]:
-        """What it learns."""
-        return [p for p in self.module.parameters() if p.requires_grad]
+    def parameters(self) -> dict[str, Tensor]:
+        """What it learns, by name."""
+        return {name: p for name, p in self.module.named_parameters() if p.requires_grad}
+
+    @property
+    def takes_context(self) -> bool:
+        """Whether it can attend to words that are given apart."""
+        return self.adapter.takes_context
 
     @property
     def masks_keys_alone(self) -> bool:
@@ -137,9 +189,14 @@ class ModuleSubject:
             return x
         return x @ self.random(1, self.embed_dim, self.context_dim, seed=5)[0].to(x) / 8
 
-    def causal_mask(self, length: int) -> Tensor:
-        """Return the lower triangle."""
-        return torch.ones(length, length, dtype=torch.bool, device=self.device).tril()
+    def shown(self, length: int) -> Tensor:
+        """Return (length, length): which words each may see where the future is hidden."""
+        shown = torch.ones(length, length, dtype=torch.bool, device=self.device).tril()
+        if self.claims.window is not None:
+            shown = shown.triu(1 - self.claims.window)
+        if self.claims.prefix is not None:
+            shown[: self.claims.prefix, : self.claims.prefix] = True
+        return shown
 
     def to(self, dtype: torch.dtype) -> Self:
         """Return another copy, in another precision."""
@@ -175,18 +232,25 @@ class ModuleSubject:
         """Call the module on copies: what it writes into its arguments is judged apart."""
         return self._call(x.clone(), None if mask is None else mask.clone(), context, causal=causal)
 
-    def record(self, x: Tensor, mask: Tensor | None = None, *, causal: bool) -> Recording:
+    def record(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        *,
+        context: Tensor | None = None,
+        causal: bool,
+    ) -> Recording:
         """Call the module on one sample, and record what its layers do."""
         with Tracer(self.module, x.size(1)) as recorder:
-            output = self.call(x, mask, causal=causal)
+            output = self.call(x, mask, context, causal=causal)
         if recorder.failed is not None:
             raise recorder.failed
-        hidden = self.causal_mask(x.size(1)) if self.always_causal else None
-        context = self.own_context(x)[0]
+        hidden = self.shown(x.size(1)) if self.always_causal else None
+        context = self.own_context(x) if context is None else context
         return Recording(
             tuple(recorder.layers),
             x[0],
-            context,
+            context[0],
             output.detach()[0],
             hidden,
             recorder.finished(),
@@ -263,22 +327,20 @@ def subject_of(
     *,
     embed_dim: int,
     context_dim: int,
-    causal: bool,
-    positions: bool,
+    claims: Claims,
 ) -> ModuleSubject:
     """Return the module as a subject, in the first precision in which it can be called."""
     device = next((p.device for p in module.parameters()), torch.device("cpu"))
-    positions = positions or adapter.positions
 
     def copied(dtype: torch.dtype) -> ModuleSubject:
         made = random_copy(module, dtype)
         sizes = embed_dim, context_dim
-        return ModuleSubject(module, made, dtype, device, adapter, *sizes, causal, positions)
+        return ModuleSubject(module, made, dtype, device, adapter, *sizes, claims)
 
     subject = _callable(copied, precisions(device))
     chance = _chance_of(subject)
     subject = replace(subject, chance=chance, quiet=bool(chance.evaluation))
-    told = causal and not subject.adapter.takes_causal
+    told = claims.causal and not subject.adapter.takes_causal
     return replace(subject, always_causal=told or _hides_future(subject))
 
 
@@ -292,12 +354,12 @@ def _callable(
             asked = replace(subject, adapter=adapter)
             try:
                 fitted = replace(asked, adapter=fitting(asked))
-                fitted.call(fitted.words(1, LENGTH))
+                fitted.call(fitted.words(1, fitted.length))
                 if dtype == dtypes[-1] or _finite_with_mask(fitted):
                     return fitted
             except SubjectError as error:
                 failures.append(error)
-    shape = (1, LENGTH, subject.embed_dim)
+    shape = (1, subject.length, subject.embed_dim)
     raise ValueError(
         f"module must run on an input of shape {shape}, perhaps through an adapter; "
         f"it raised {failures[0]}"
@@ -317,16 +379,16 @@ def _finite_with_mask(subject: ModuleSubject) -> bool:
     """Tell whether float64 is not too wide for how the module makes numbers of a mask."""
     if not subject.adapter.takes_mask:
         return True
-    mask = sample_mask(LENGTH, subject.device, columns=True)
+    mask = sample_mask(subject.length, subject.device, columns=True)
     try:
-        return bool(subject.call(subject.words(1, LENGTH), mask).isfinite().all())
+        return bool(subject.call(subject.words(1, subject.length), mask).isfinite().all())
     except SubjectError:  # as for every mask, in every precision
         return True
 
 
 def _chance_of(subject: ModuleSubject) -> Chance:
     """Find out what is random."""
-    x = subject.words(1, LENGTH)
+    x = subject.words(1, subject.length)
 
     def called(subject: ModuleSubject, seed: int) -> Tensor:
         seeded(seed, subject.device)
@@ -341,13 +403,16 @@ def _chance_of(subject: ModuleSubject) -> Chance:
         quiet = replace(subject, quiet=True)
         noisy = not matches(quiet.call(x), quiet.call(x))
     quiet = replace(subject, mode="training", quiet=True)
-    return Chance(evaluation, noisy, matches(called(quiet, 0), called(quiet, 1)))
+    quiet_training = False
+    with suppress(SubjectError):  # it cannot be trained: "runs" says so
+        quiet_training = matches(called(quiet, 0), called(quiet, 1))
+    return Chance(evaluation, noisy, quiet_training)
 
 
 def _hides_future(subject: ModuleSubject) -> bool:
     """Tell whether the future is hidden without being asked for."""
     try:
-        seen = influence(subject, subject.words(1, LENGTH), causal=False).nan_to_num(0.0)
+        seen = influence(subject, subject.words(1, subject.length), causal=False).nan_to_num(0.0)
     except SubjectError:  # no gradient, as where the input is overwritten
         return False
     return not seen.triu(1).any() and bool(seen.tril(-1).any())

@@ -69,7 +69,15 @@ class Search:
         tried = _candidates(choices, self.num_heads, recording, self.thorough)
         if self.rotary:
             tried = itertools.chain(tried, _rotated(choices, self.num_heads, self.thorough))
-        return self._first(tried, recording)
+        return self.first(tried, recording)
+
+    def other_heads(self, recording: Recording) -> "Search":
+        """Return the search without the number of heads, if a right way has another number."""
+        if self.num_heads is None:
+            return self
+        free, choices = replace(self, num_heads=None), self._sources(recording)
+        tried = ((each, how) for each in choices if each.likely for how in layouts(each, None))
+        return self if free.first(tried, recording) is None else free
 
     def again(self, known: Structure, recording: Recording) -> Structure | None:
         """Find what is known of the module in another call of it; None if it is not there."""
@@ -78,14 +86,15 @@ class Search:
             for sources in self._sources(recording)
             if (sources.names, sources.heads) == (known.sources.names, known.sources.heads)
         )
-        return self._first(((each, known.how) for each in sources), recording)
+        return self.first(((each, known.how) for each in sources), recording)
 
     def _sources(self, recording: Recording) -> list[Sources]:
         if not recording.projections or len(recording.rest) > 1:
             return []
         return sources_of(recording)
 
-    def _first(self, tried: Iterator[Trial], recording: Recording) -> Structure | None:
+    def first(self, tried: Iterator[Trial], recording: Recording) -> Structure | None:
+        """Return the first way of computing that reproduces what came out; None if none does."""
         cut_once: Cutter = functools.cache(cut)  # many ways have the same heads
         for sources, how in tried:
             if recording.mask is None and how.mask != "right":

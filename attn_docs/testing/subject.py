@@ -1,7 +1,7 @@
 """What is checked, as the checks of functions and of modules both see it: words in, words out."""
 
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, Protocol, Self
@@ -9,6 +9,7 @@ from typing import Literal, Protocol, Self
 import torch
 from torch import Tensor
 
+CONTEXT_NAMES = ("context", "memory", "encoder_hidden_states", "key_value_states", "cond")
 Mode = Literal["evaluation", "training"]
 PYTORCH, OURS = Path(torch.__file__).parent, Path(__file__).parent
 SEEDS = range(8)  # as many as uncover what dropout hides
@@ -28,6 +29,14 @@ class WrongShapeError(SubjectError):
     def __init__(self, returned: object, wanted: str) -> None:
         super().__init__("ValueError", f"it returned {returned}, not {wanted}")
         self.shape = tuple(returned) if isinstance(returned, torch.Size) else ()
+
+
+def declines_context(error: SubjectError) -> bool:
+    """Tell whether somebody wrote that a context is not taken: a shape that fails says less."""
+    cause, said = error.__cause__, error.reason.lower()
+    return isinstance(cause, NotImplementedError) or (
+        isinstance(cause, ValueError) and any(name in said for name in CONTEXT_NAMES)
+    )
 
 
 @contextmanager
@@ -73,6 +82,14 @@ class Subject(Protocol):
         """How far rounding may carry numbers of size one."""
 
     @property
+    def differentiable(self) -> bool:
+        """Whether gradients can be asked for."""
+
+    @property
+    def mode(self) -> Mode:
+        """The mode in which it computes."""
+
+    @property
     def modes(self) -> Sequence[Mode]:
         """The modes in which it may compute something else."""
 
@@ -81,12 +98,27 @@ class Subject(Protocol):
         """As many seeds as uncover what dropout hides."""
 
     @property
-    def parameters(self) -> list[Tensor]:
-        """What it learns."""
+    def weights_from(self) -> str:
+        """What its weights were said to come from: a softmax, one with sinks, or a sigmoid."""
 
     @property
-    def arguments(self) -> Sequence[str]:
-        """The names of the arguments that hold words."""
+    def length(self) -> int:
+        """How many words most checks use."""
+
+    @property
+    def counts(self) -> Sequence[int]:
+        """How many words it must take."""
+
+    def runs_on(self, *lengths: int) -> bool:
+        """Tell whether it can be asked for so many words."""
+
+    @property
+    def parameters(self) -> Mapping[str, Tensor]:
+        """What it learns, by name."""
+
+    @property
+    def parts(self) -> Mapping[str, slice]:
+        """Which of the numbers of a word each of the arguments that hold words gets."""
 
     @property
     def masks_keys_alone(self) -> bool:
@@ -104,8 +136,18 @@ class Subject(Protocol):
     def always_causal(self) -> bool:
         """Whether it hides the future unasked."""
 
+    def shown(self, length: int) -> Tensor:
+        """Return (length, length): which words each may see where the future is hidden."""
+
+    @property
+    def takes_context(self) -> bool:
+        """Whether it can attend to words that are given apart."""
+
     def words(self, batch: int, length: int, *, seed: int = 0) -> Tensor:
         """Return random words, the same for the same arguments."""
+
+    def contexts(self, batch: int, length: int, *, seed: int = 0) -> Tensor:
+        """Return random words to attend to, the same for the same arguments."""
 
     def call(
         self,

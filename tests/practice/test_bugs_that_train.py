@@ -88,7 +88,7 @@ def test_right_layer_passes_everything(grouped: bool) -> None:
     found = bugs.report("right", grouped=grouped)
     assert found.passed
     skipped = [f.property for f in found.findings if f.verdict == "not applicable"]
-    assert skipped == (["rotation"] if grouped else ["group order", "rotation"])
+    assert skipped == [*([] if grouped else ["group order"]), "rotation", "options used"]
 
 
 def test_right_layer_is_multi_head_attention() -> None:

@@ -149,6 +149,11 @@ def named(family: Family, **options: Any) -> Family:
     return Family(**(vars(family) | {"options": options}))
 
 
+def viewing(row: Row) -> Row:
+    """Return the row of a layer whose `Conv1D` raises for an input that is not contiguous."""
+    return replace(row, fails={"runs": "it is reshaped by `view`, where `reshape` would do"})
+
+
 def dropping(row: Row) -> Row:
     """Return a row of a model that drops whole words' numbers between its layers as well."""
     return replace(row, alarms={"dropout": "what is dropped between layers moves the weights"})
@@ -170,11 +175,11 @@ TRANSFORMERS = [
     OPT.row("attention", "Attention", "eager", layer_idx=0),
     OPT.row("layer", "DecoderLayer", "sdpa", layer_idx=0),
     OPT.row("decoder", "Decoder", "eager"),
-    GPT2.row("attention", "Attention", "eager", layer_idx=0),
-    GPT2.row("attention, sdpa", "Attention", "sdpa", layer_idx=0),
+    viewing(GPT2.row("attention", "Attention", "eager", layer_idx=0)),
+    viewing(GPT2.row("attention, sdpa", "Attention", "sdpa", layer_idx=0)),
     GPT2.row("block", "Block", "eager", layer_idx=0),
     dropping(GPT2.row("model, sdpa", "Model", "sdpa")),
-    named(GPT2).row("cross-attention", "Attention", is_cross_attention=True, layer_idx=0),
+    viewing(named(GPT2).row("cross-attention", "Attention", is_cross_attention=True, layer_idx=0)),
     FALCON.row("attention, one key head", "Attention", "eager", layer_idx=0, slow=True),
     FALCON.row("layer", "DecoderLayer", "sdpa", layer_idx=0),
     FALCON.row("model", "Model", "eager"),

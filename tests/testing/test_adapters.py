@@ -12,6 +12,7 @@ from transformers.models.llama.modeling_llama import LlamaAttention
 
 from attn_docs.testing import Adapter, check_module
 from attn_docs.testing.adapter import adapter_for
+from attn_docs.testing.claims import Claims
 from attn_docs.testing.module_subject import subject_of
 from tests.testing.plain import DIM, HEADS, Plain, found, verdicts
 
@@ -28,7 +29,7 @@ LLAMA = transformers.LlamaConfig(
 
 def fitted(module, adapter=None):
     """Return the adapter as it is after the module was tried."""
-    options = {"context_dim": DIM, "causal": False, "positions": False}
+    options = {"context_dim": DIM, "claims": Claims()}
     return subject_of(module, adapter_for(module, adapter), embed_dim=DIM, **options).adapter
 
 

@@ -22,7 +22,7 @@ class Complex(Plain):
     def __init__(self):
         super().__init__()
         size = DIM // HEADS // 2
-        angles = torch.arange(16.0)[:, None] * 10000.0 ** (-torch.arange(size) / size)
+        angles = torch.arange(80.0)[:, None] * 10000.0 ** (-torch.arange(size) / size)
         self.register_buffer("freqs_cis", torch.polar(torch.ones_like(angles), angles))
 
     def forward(self, x):

@@ -31,7 +31,7 @@ def annotated(query, key, value, mask=None, dropout=None):
     """Returns the output and the weights; the mask is 0 where a query may not attend."""
     scores = torch.matmul(query, key.transpose(-2, -1)) / math.sqrt(query.size(-1))
     if mask is not None:
-        scores = scores.masked_fill(mask == 0, torch.finfo(query.dtype).min)
+        scores = scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min)
     weights = scores.softmax(dim=-1)
     if dropout is not None:
         weights = F.dropout(weights, dropout)

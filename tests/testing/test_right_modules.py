@@ -37,7 +37,7 @@ class NanoStyle(nn.Module):
         self.c_attn, self.c_proj = nn.Linear(DIM, 3 * DIM), nn.Linear(DIM, DIM)
         self.attn_dropout, self.resid_dropout = nn.Dropout(0.1), nn.Dropout(0.1)
         self.fused = fused
-        self.register_buffer("bias", torch.tril(torch.ones(16, 16)).view(1, 1, 16, 16))
+        self.register_buffer("bias", torch.tril(torch.ones(80, 80)).view(1, 1, 80, 80))
 
     def forward(self, x):
         length = x.size(1)
@@ -141,7 +141,7 @@ class Einsum(nn.Module):
         q, k, v = (torch.einsum("bnd,hde->bhne", x, w) for w in (self.wq, self.wk, self.wv))
         a = torch.einsum("bhne,bhme->bhnm", q, k) / SIZE**0.5
         if mask is not None:
-            a = a.masked_fill(~mask, LOWEST if a.dtype != torch.float16 else -6e4)
+            a = a.masked_fill(~mask, -6e4 if a.dtype in (torch.float16, torch.bfloat16) else LOWEST)
         return torch.einsum("bhne,hex->bnx", a.softmax(-1) @ v, self.wo)
 
 

@@ -174,3 +174,16 @@ def test_precision_lost_in_half_is_caught_in_functions_and_in_modules():
         (failure,) = report.failures
         assert failure.property == "half precision"
         assert failure.cause == "precision is lost"
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "autocast"])
+def test_precision_lost_in_another_half_is_caught(name):
+    class Rough(Plain):
+        def forward(self, x, attn_mask=None):
+            output = super().forward(x, attn_mask)
+            half = torch.is_autocast_enabled("cpu") if name == "autocast" else x.dtype
+            return (output / 4).round() if half in (True, torch.bfloat16) else output
+
+    finding = found(check_module(Rough(), embed_dim=DIM), "half precision")
+    assert finding.verdict == "fail"
+    assert finding.evidence.startswith(f"{name} errs by")

@@ -10,6 +10,7 @@ from torch import nn
 
 from attn_docs.testing import check_module
 from attn_docs.testing.adapter import adapter_for
+from attn_docs.testing.claims import Claims
 from attn_docs.testing.module_insight import ModuleInsight, look_inside
 from attn_docs.testing.module_subject import subject_of
 from tests.testing import hosts
@@ -24,10 +25,9 @@ def insight(module: nn.Module, embed_dim: int = DIM, *, causal: bool = False) ->
         adapter_for(module, None),
         embed_dim=embed_dim,
         context_dim=embed_dim,
-        causal=causal,
-        positions=False,
+        claims=Claims(causal=causal),
     )
-    return look_inside(subject, num_heads=None, scale=None)
+    return look_inside(subject)
 
 
 def stages(module: nn.Module, embed_dim: int = DIM, **options):

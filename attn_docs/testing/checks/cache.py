@@ -167,7 +167,7 @@ def _counted(insight: ModuleInsight, place: Place) -> str:
     if found is None:
         return ""
     stepped = _in_steps(subject, x, place.sizes)[0, place.position]
-    below = subject.causal_mask(LENGTH)
+    below = subject.shown(LENGTH)
     for said, keys in _repeated(place):
         query, key, value = found.sources.tensors
         sources = replace(found.sources, tensors=(query, key[keys], value[keys]))

@@ -12,7 +12,7 @@ from attn_docs.testing.layers import matches
 from attn_docs.testing.module_insight import ModuleInsight
 from attn_docs.testing.module_masks import soft_mask
 from attn_docs.testing.module_subject import MODES
-from attn_docs.testing.patterns import LENGTH, off_diagonal
+from attn_docs.testing.patterns import off_diagonal
 from attn_docs.testing.stages import built_in_mask
 from attn_docs.testing.subject import Mode, seeded, strongest
 from attn_docs.testing.wrongs import wrongs
@@ -22,13 +22,15 @@ def causality(insight: ModuleInsight) -> Judgement:
     """No gradient flows back from a position to a later one."""
     if insight.no_causal:
         return skipped(insight.no_causal)
+    subject = insight.subject
+    lengths = [n for n in dict.fromkeys((2, 3, subject.length)) if subject.runs_on(n)]
     for mode in MODES:
-        for length in (2, 3, LENGTH):
+        for length in lengths:
             if found := _wrong_influence(insight, mode, length):
                 return found
         if found := leak_with_mask(insight, mode):
             return found
-    return passed(f"no gradient from the future at lengths 2, 3 and {LENGTH}")
+    return passed(f"no gradient from the future at lengths {', '.join(map(str, lengths))}")
 
 
 def _influence(insight: ModuleInsight, mode: Mode, length: int) -> Tensor:
@@ -39,11 +41,13 @@ def _influence(insight: ModuleInsight, mode: Mode, length: int) -> Tensor:
 def _wrong_influence(insight: ModuleInsight, mode: Mode, length: int) -> Judgement | None:
     """Judge sequences of one length: the future is not seen, the past is; None if that is so."""
     seen = _influence(insight, mode, length)
-    future, past, least = seen.triu(1), seen.tril(-1), 1e-9 * seen.max()
+    future = seen * ~insight.subject.shown(length)
+    past, least = seen.tril(-1), 1e-9 * seen.max()
     if (future > least).any():
         i, j = (future == future.max()).nonzero()[0].tolist()
+        what = "the later position" if j > i else "position"
         return failed(
-            f"in {mode}, length {length}: position {i} depends on the later position {j}, "
+            f"in {mode}, length {length}: position {i} depends on {what} {j}, "
             f"gradient {future[i, j]:.2e}",
             lambda: insight.root_cause or _leak(insight, mode),
         )
@@ -57,7 +61,7 @@ def _wrong_influence(insight: ModuleInsight, mode: Mode, length: int) -> Judgeme
 
 def _leak(insight: ModuleInsight, mode: Mode) -> str:
     """Name the cause of a leak from the future."""
-    seen = _influence(insight, mode, LENGTH)
+    seen = _influence(insight, mode, insight.subject.length)
     off = off_diagonal(seen)
     if named := _shape_of_leak((seen > 1e-9 * seen.max()) & off, off):
         return f"{named} (in {mode})"
@@ -85,12 +89,12 @@ def _way_of_masking(insight: ModuleInsight, mode: Mode) -> str:
     """Name the way in which a flag hides nothing, though it may change something."""
     not_applied = "the causal mask is not applied"
     subject = insight.subject.in_mode(mode)
-    x, structure = subject.words(1, LENGTH), insight.structures[mode]
+    x, structure = subject.words(1, subject.length), insight.structures[mode]
     if subject.always_causal:
         kinds = map(built_in_mask, subject.record(x, causal=True).attended)
         return next((MASKS[kind] for kind in kinds if kind is not None), not_applied)
     named = soft_mask(subject, insight.search, structure, x, None, causal=True)
-    if named not in (None, "none"):
+    if named not in (None, "none", "right"):
         return MASKS[named]
     outputs = []
     for causal in (True, False):
@@ -120,11 +124,13 @@ def permutation(insight: ModuleInsight) -> Judgement:
     if insight.structure is not None and (cause := wrongs(insight.structure).get("head layout")):
         return failed(judgement.evidence, cause)
     subject = insight.subject
-    same = subject.call(subject.words(1, LENGTH)[:, :1].expand(-1, LENGTH, -1), causal=False)
+    same = subject.call(
+        subject.words(1, subject.length)[:, :1].expand(-1, subject.length, -1), causal=False
+    )
     spread = (same - same[:, :1]).abs().max().item()
     if spread <= subject.tolerance:
         return skipped("the order matters, though equal words come out equal: positions")
     return failed(
-        f"{LENGTH} equal words come out different, by {spread:.2e}",
+        f"{subject.length} equal words come out different, by {spread:.2e}",
         insight.place_matters or MIXED,
     )

@@ -7,7 +7,6 @@ from attn_docs.testing.judgement import Judgement, failed, judge, passed, skippe
 from attn_docs.testing.layers import matches
 from attn_docs.testing.module_insight import UNREADABLE, ModuleInsight, Readable
 from attn_docs.testing.module_subject import ModuleSubject
-from attn_docs.testing.patterns import LENGTH
 from attn_docs.testing.subject import seeded
 
 NOT_RESCALED = "the kept weights are not divided by 1 − p"
@@ -18,7 +17,7 @@ ELSEWHERE = "dropout is not on the weights after the softmax"
 def dropout(insight: ModuleInsight) -> Judgement:
     """In training, weights are dropped and the rest grow to keep the mean."""
     subject = insight.subject.in_mode("training", quiet=False)
-    x, outputs = subject.words(1, LENGTH), []
+    x, outputs = subject.words(1, subject.length), []
     for seed in (0, 1):
         seeded(seed, subject.device)
         outputs.append(subject.call(x).detach())
@@ -52,7 +51,7 @@ def _read(readable: Readable, subject: ModuleSubject) -> tuple[Tensor, Tensor]:
 
 def _recorded(insight: ModuleInsight, subject: ModuleSubject) -> tuple[Tensor, Tensor] | None:
     """Return the weights as they met the values, without dropout and with it; None if not seen."""
-    x, made = subject.words(1, LENGTH), []
+    x, made = subject.words(1, subject.length), []
     for seed in range(5):
         seeded(seed, subject.device)
         who = subject if seed else insight.subject
@@ -76,7 +75,7 @@ def _whole_keys(quiet: Tensor, trained: Tensor) -> bool:
 
 def _scores_dropped(insight: ModuleInsight, subject: ModuleSubject) -> bool:
     """Tell whether part of the scores is zero in training that is not in evaluation."""
-    x, zeros = subject.words(1, LENGTH), []
+    x, zeros = subject.words(1, subject.length), []
     for who in (insight.subject, subject):
         seeded(0, subject.device)
         scores = who.record(x, causal=subject.always_causal).attended[0].scores

@@ -1,5 +1,6 @@
 """Checks of functions alone: numbers by the formula, and options that only functions have."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -24,7 +25,7 @@ from attn_docs.testing.function_subject import (
 from attn_docs.testing.function_ways import near
 from attn_docs.testing.insight import mask_unfit
 from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped, unknown
-from attn_docs.testing.patterns import LENGTH, pattern_evidence, sample_mask
+from attn_docs.testing.patterns import LENGTH, pattern_evidence, sample_mask, shuffled
 from attn_docs.testing.subject import SubjectError, WrongShapeError, seeded
 
 
@@ -290,8 +291,9 @@ def permutation(insight: FunctionInsight) -> Judgement:
         return judgement
     subject = insight.subject
     x, context = subject.words(1, LENGTH), subject.words(1, LENGTH, seed=1)
-    shuffled = subject.call(x, context=context[..., shared.ORDER, :])
-    error = (shuffled - subject.call(x, context=context)).abs().max().item()
+    order = shuffled(LENGTH, subject.device)
+    made = subject.call(x, context=context[..., order, :])
+    error = (made - subject.call(x, context=context)).abs().max().item()
     return judge(
         error <= subject.tolerance,
         f"{judgement.evidence}; shuffled pairs of key and value change it by {error:.1e}",
@@ -414,7 +416,7 @@ def half_precision(insight: FunctionInsight) -> Judgement:
     if insight.subject.dtype in HALVES:
         return passed(f"all of this report is judged{precision(insight).removeprefix('; judged')}")
     judgement = shared.half_precision(insight)
-    if judgement.verdict != "pass":
+    if judgement.verdict != "pass" or re.search(r"\bfloat16 raised", judgement.evidence):
         return judgement
     half = replace(insight.subject, dtype=torch.float16)
     query, key, value = half.inputs(**_square(half))

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 
-from attn_docs.testing.checks import shared
+from attn_docs.testing.checks import said, shared
 from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped, unknown
 from attn_docs.testing.module_insight import UNEXPLAINED, UNREADABLE, ModuleInsight, Readable
-from attn_docs.testing.patterns import LENGTH
 from attn_docs.testing.structure import Structure
 from attn_docs.testing.subject import gradients
 from attn_docs.testing.wrongs import Inside
@@ -85,6 +85,8 @@ def group_order(_: ModuleInsight, found: Structure) -> Judgement:
 
 def weights(insight: ModuleInsight) -> Judgement:
     """The weights sum to one over the keys: read back from the output, or seen by equal words."""
+    if insight.subject.weights_from != "softmax":
+        return said.other_weights(insight)
     if cause := insight.wrongs.get("weights"):
         return failed(cause, cause)
     if insight.structure is not None and insight.readable is not None:
@@ -125,26 +127,42 @@ def projections(insight: ModuleInsight) -> Judgement:
         name: parameter
         for name, parameter in subject.module.named_parameters()
         # a table's rows are used by those who look them up
-        if parameter.ndim > 1 and id(parameter) not in tables
+        if id(parameter) not in tables
     }
     if not matrices:
-        return skipped("the module has no matrix to learn")
-    output = subject.call(subject.words(2, LENGTH))
-    direction = subject.random(2, LENGTH, output.size(-1), seed=7)
+        return skipped("the module has nothing to learn")
+    output = subject.call(subject.words(8, subject.length))  # so many that few ReLUs are dead
+    direction = subject.random(8, subject.length, output.size(-1), seed=7)
     found = gradients((output * direction).sum(), list(matrices.values()))
     named = list(zip(matrices, found, strict=True))
-    unused = [name for name, gradient in named if not gradient.abs().sum()]
+    unused = [name for name, gradient in named if not gradient.abs().sum() and _idle(insight, name)]
+    # a table of biases, say, is looked up row by row: only what is multiplied by has to be whole
+    layers = subject.record(subject.words(1, subject.length), causal=subject.always_causal).layers
     partly = [
         f"{name} ({rows} of {len(gradient)} rows)"
         for name, gradient in named
-        if len(gradient) / 16 <= (rows := _idle_rows(gradient)) < len(gradient)
+        if any(layer.name.startswith(name) for layer in layers)
+        and len(gradient) / 16 <= (rows := _idle_rows(gradient)) < len(gradient)
     ]
     if not unused and not partly:
-        return passed("every row of every matrix has a gradient")
+        return passed("every parameter, and every row of every matrix, has a gradient")
     cause = f"never used: {', '.join(unused + partly)}"
     if value := insight.wrongs.get("value projection"):
         cause += f"; {value}"
     return failed(cause, cause)
+
+
+def _idle(insight: ModuleInsight, name: str) -> bool:
+    """Tell whether moving a parameter changes nothing: if it does, its gradient is cut."""
+    subject = insight.subject
+    parameter, x = subject.parameters[name], subject.words(2, subject.length)
+    before = parameter.detach().clone()
+    output = subject.call(x).detach()
+    with torch.no_grad():
+        parameter.copy_(before + 1)
+        moved = subject.call(x)
+        parameter.copy_(before)
+    return torch.equal(output, moved)
 
 
 def _idle_rows(gradient: Tensor) -> int:

@@ -70,11 +70,14 @@ def mask_used(insight: Insight) -> Judgement:
 def leak_with_mask(insight: Insight, mode: Mode) -> Judgement | None:
     """Judge whether the future stays hidden when a mask is given as well; None if it does."""
     seen = insight.masked_and_causal.get(mode)
-    if seen is None or not seen.triu(1).any():
+    if seen is None:
         return None
-    i, j = seen.triu(1).nonzero()[0].tolist()
+    hidden = seen & ~insight.subject.shown(len(seen))
+    if not hidden.any():
+        return None
+    i, j = hidden.nonzero()[0].tolist()
     said = f"{where(insight.subject, mode, ', ')}with attn_mask and is_causal=True"
     return failed(
-        f"{said}: position {i} depends on the later position {j}",
+        f"{said}: position {i} depends on position {j}, which is hidden",
         "is_causal is ignored when attn_mask is given",
     )

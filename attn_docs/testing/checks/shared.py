@@ -1,25 +1,26 @@
 """Checks that are the same for functions and for modules. They need nothing of what is inside."""
 
+import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from attn_docs.testing.insight import ONE_OF_KEYS, Insight, mask_unfit
+from attn_docs.testing.insight import ONE_OF_KEYS, Insight, mask_unfit, refused
 from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped
-from attn_docs.testing.patterns import LENGTH, off_diagonal, sample_mask, two_documents
+from attn_docs.testing.patterns import off_diagonal, sample_mask, shuffled, two_documents
 from attn_docs.testing.subject import Subject, SubjectError, gradients, influence, seeded
 
 
 def attends(insight: Insight) -> Judgement:
     """Each output depends on each word that it may see, in a way of its own."""
     subject = insight.subject
-    x = subject.words(1, LENGTH)
+    x = subject.words(1, subject.length)
     seen = influence(subject, x, causal=False)
     seen = seen > 1e-9 * seen.max()
-    may = torch.ones_like(seen).tril() if subject.always_causal else torch.ones_like(seen)
+    may = subject.shown(len(seen)) if subject.always_causal else torch.ones_like(seen)
     missing = (may & off_diagonal(seen) & ~seen).nonzero()
     if len(missing):
         i, j = missing[0].tolist()
@@ -37,7 +38,9 @@ def attends(insight: Insight) -> Judgement:
             "a new word 0 changes all other outputs by the same",
             "the weights do not depend on the query: each output takes the same mean",
         )
-    return passed(f"by gradient, each of {LENGTH} outputs depends on each word that it may see")
+    return passed(
+        f"by gradient, each of {subject.length} outputs depends on each word that it may see"
+    )
 
 
 def _blind(missing: Tensor, pairs: int) -> str:
@@ -47,11 +50,15 @@ def _blind(missing: Tensor, pairs: int) -> str:
 def equal_words(insight: Insight) -> Judgement:
     """Many equal words give what one gives: their weights sum to one."""
     subject = insight.subject
+    if subject.weights_from != "softmax":
+        return skipped(f"its weights do not sum to one, as was said: {subject.weights_from}")
+    if why := refused(subject, 1, 2):
+        return skipped(why)
     x = subject.words(1, 1)
     alone = subject.call(x, causal=False).detach()
     if not alone.isfinite().all():
         return failed("one word gives numbers that are not finite")
-    for count in (2, LENGTH):
+    for count in (2, subject.length):
         shape = (*x.shape[:-2], count, x.size(-1))
         made = subject.call(x.expand(shape).clone(), causal=False).detach()
         spread = (made - made[..., :1, :]).abs().max().item()
@@ -62,7 +69,7 @@ def equal_words(insight: Insight) -> Judgement:
             return failed(
                 f"{count} equal words give numbers that differ by {error:.2e} from what one gives"
             )
-    return passed(f"2 and {LENGTH} equal words give what one gives: their weights sum to 1")
+    return passed(f"2 and {subject.length} equal words give what one gives: their weights sum to 1")
 
 
 def prefix(insight: Insight) -> Judgement:
@@ -70,21 +77,30 @@ def prefix(insight: Insight) -> Judgement:
     if insight.no_causal:
         return skipped(insight.no_causal)
     subject = insight.subject
-    x = subject.words(1, LENGTH)
+    total = subject.length
+    x = subject.words(1, total)
     whole = subject.call(x, causal=True).detach()
-    for length in range(1, LENGTH):
+    # the words of a prefix see each other: the least that can be run alone is all of it
+    least = int(subject.shown(total)[0].sum())
+    beginnings = [n for n in range(least, total) if subject.runs_on(n)]
+    if not beginnings:
+        return skipped(refused(subject, least))
+    for length in beginnings:
         part = subject.call(x[..., :length, :], causal=True).detach()
         error = (whole[..., :length, :] - part).abs().max().item()
         if not error <= subject.tolerance:
             return failed(
-                f"the first {length} of {LENGTH} positions differ by {error:.2e} when run alone"
+                f"the first {length} of {total} positions differ by {error:.2e} when run alone"
             )
     loud = x.clone()
-    loud[..., 3:, :] = 1e4 * x[..., 3:, :].sign()  # so large that a fill too small shows
-    error = (subject.call(loud, causal=True) - whole)[..., :3, :].abs().max().item()
+    kept = max(3, least)
+    loud[..., kept:, :] = 1e4 * x[..., kept:, :].sign()  # so large that a fill too small shows
+    error = (subject.call(loud, causal=True) - whole)[..., :kept, :].abs().max().item()
     if not error <= 100 * subject.tolerance:
-        return failed(f"words of ±1e4 after the first 3 change those by {error:.2e}", TOO_SMALL)
-    return passed(f"every beginning of {LENGTH} positions is the same run alone")
+        return failed(
+            f"words of ±1e4 after the first {kept} change those by {error:.2e}", TOO_SMALL
+        )
+    return passed(f"every beginning of {total} positions is the same run alone")
 
 
 TOO_SMALL = "masked keys still get a weight: the fill value is too small"
@@ -98,6 +114,8 @@ def padding(insight: Insight) -> Judgement:
     if why := mask_unfit(insight, "columns"):
         return skipped(why)
     subject, worst = insight.subject, 0.0
+    if why := refused(subject, 3, REAL, REAL + PAD):
+        return skipped(why)
     x, noise = subject.words(1, REAL), 1e4 * subject.words(1, PAD, seed=3).sign()
     alone = subject.call(x)
     sides = SIDES[:1] if subject.positions else SIDES
@@ -124,8 +142,8 @@ def _padded(subject: Subject, x: Tensor, slots: Tensor, side: Side) -> Tensor:
 
 def _own_padding(subject: Subject) -> Judgement | None:
     """Judge two samples of one batch with padding of their own; None if nothing is wrong."""
-    x, lengths = subject.words(2, LENGTH), (LENGTH, 3)
-    masks = torch.ones(2, LENGTH, LENGTH, dtype=torch.bool, device=subject.device)
+    x, lengths = subject.words(2, subject.length), (subject.length, 3)
+    masks = torch.ones(2, subject.length, subject.length, dtype=torch.bool, device=subject.device)
     masks[1, :, 3:] = False
     together = subject.call(x, masks).detach()
     for i, length in enumerate(lengths):
@@ -144,12 +162,12 @@ def empty_rows(insight: Insight) -> Judgement:
     if why := mask_unfit(insight):
         return skipped(why)
     subject = insight.subject.to(torch.float32)  # the precision that models run in
-    x = subject.words(1, LENGTH).requires_grad_()
-    mask = torch.ones(LENGTH, LENGTH, dtype=torch.bool, device=subject.device)
+    x = subject.words(1, subject.length).requires_grad_()
+    mask = torch.ones(subject.length, subject.length, dtype=torch.bool, device=subject.device)
     mask[... if subject.masks_keys_alone else 2] = False
     output = subject.call(x, mask)
     forward = int((~output.isfinite()).sum())
-    found = gradients(output.sum(), [x, *subject.parameters])
+    found = gradients(output.sum(), [x, *subject.parameters.values()])
     backward = sum(int((~gradient.isfinite()).sum()) for gradient in found)
     evidence = f"{forward} outputs and {backward} gradients are not finite"
     if not subject.parameters:  # nothing stands between the mean of the values and the output
@@ -169,6 +187,8 @@ def packing(insight: Insight) -> Judgement:
         return skipped("the module takes no mask of queries and keys")
     if subject.positions:
         return skipped("the module adds positions of its own")
+    if why := refused(subject, 3, 4, 7):
+        return skipped(why)
     first, second = subject.words(1, 3), subject.words(1, 4)
     together = subject.call(torch.cat([first, second], -2), two_documents(subject.device))
     alone = torch.cat([subject.call(first), subject.call(second)], -2)
@@ -182,7 +202,7 @@ def packing(insight: Insight) -> Judgement:
 def batch(insight: Insight) -> Judgement:
     """No sample depends on another sample of its batch, and no head on another head."""
     subject = insight.subject
-    x = subject.words(3, LENGTH).requires_grad_()
+    x = subject.words(3, subject.length).requires_grad_()
     output = subject.call(x)
     leak = _leak(output, x)
     together = output.detach()
@@ -210,9 +230,6 @@ def _leak(output: Tensor, x: Tensor) -> float:
     return others.max().item()
 
 
-ORDER = [3, 0, 5, 1, 4, 2]
-
-
 def permutation(insight: Insight) -> Judgement:
     """A shuffled input gives the shuffled output, if nothing says where a word stands."""
     subject = insight.subject
@@ -220,43 +237,78 @@ def permutation(insight: Insight) -> Judgement:
         return skipped("the module is causal by itself")
     if subject.positions:
         return skipped("the module adds positions of its own")
-    x = subject.words(1, LENGTH)
-    output = subject.call(x, causal=False)[..., ORDER, :]
-    error = (subject.call(x[..., ORDER, :], causal=False) - output).abs().max().item()
+    x = subject.words(1, subject.length)
+    order = shuffled(subject.length, subject.device)
+    output = subject.call(x, causal=False)[..., order, :]
+    error = (subject.call(x[..., order, :], causal=False) - output).abs().max().item()
     if error <= subject.tolerance:
         return passed(f"shuffled input, shuffled output, within {error:.1e}")
     return failed(f"a shuffled input differs by {error:.2e}")
 
 
+HALVES = {torch.float16: 0.05, torch.bfloat16: 0.25}  # how far rounding may carry, of the largest
+
+
 def half_precision(insight: Insight) -> Judgement:
-    """In float16 the output is finite and close to float64's."""
+    """In float16, bfloat16 and under autocast the output is finite and close to float64's."""
     subject = insight.subject
-    half = subject.to(torch.float16)
-    x, worst = subject.words(1, LENGTH), 0.0
     mask = _usable_mask(insight)
-    for given in (None,) if mask is None else (None, mask):
-        expected = subject.call(x, given).detach()
-        if not expected.isfinite().all():
-            return skipped("float64 is not finite either")
+    masks = (None,) if mask is None else (None, mask)
+    if not all(_plain(subject, given).isfinite().all() for given in masks):
+        return skipped("float64 is not finite either")
+    near, refused_by = [], []
+    for name, limit, run in _in_halves(subject):
+        worst = 0.0
         try:
-            output = half.call(x.half(), given).detach().double()
-        except SubjectError as error:
-            return _refused(error)
-        if not output.isfinite().all():
-            return failed(
-                f"{int((~output.isfinite()).sum())} outputs are not finite",
-                "a value above 65504, the largest of float16, or a NaN from −∞",
-            )
-        largest = expected.abs().max().clamp(min=1e-6)
-        worst = max(worst, ((output - expected).abs().max() / largest).item())
-    return judge(worst < 0.05, f"float16 errs by {worst:.1e} of the largest", "precision is lost")
+            for given in masks:
+                output = run(given).detach().double()
+                if not output.isfinite().all():
+                    return _not_finite(name, output)
+                worst = max(worst, _off(output, _plain(subject, given)))
+        except SubjectError as raised:
+            if "overflow" in raised.reason:
+                cause = f"the fill value of the mask is too large for {name}: use −inf"
+                return failed(f"{name} raised: {raised.reason}", cause)
+            refused_by.append(f"{name} raised: {raised.reason}")
+            continue
+        if not worst < limit:
+            return failed(f"{name} errs by {worst:.1e} of the largest", "precision is lost")
+        near.append(f"{name} errs by {worst:.1e} of the largest")
+    said = "; ".join(near + refused_by)
+    return passed(said) if near else skipped(said)
 
 
-def _refused(error: SubjectError) -> Judgement:
-    evidence = f"float16 raised: {error.reason}"
-    if "overflow" in error.reason:
-        return failed(evidence, "the fill value of the mask is too large for float16: use −inf")
-    return skipped(evidence)
+def _plain(subject: Subject, mask: Tensor | None) -> Tensor:
+    return subject.call(subject.words(1, subject.length), mask).detach()
+
+
+def _off(output: Tensor, expected: Tensor) -> float:
+    largest = expected.abs().max().clamp(min=1e-6)
+    return ((output - expected).abs().max() / largest).item()
+
+
+def _in_halves(
+    subject: Subject,
+) -> Iterator[tuple[str, float, Callable[[Tensor | None], Tensor]]]:
+    """Yield the name of each precision, how far it may carry, and a call in it."""
+    x = subject.words(1, subject.length)
+    single = subject.to(torch.float32)
+
+    def autocast(mask: Tensor | None) -> Tensor:
+        with torch.autocast(subject.device.type, torch.bfloat16):
+            return single.call(x.float(), mask)
+
+    for dtype, limit in HALVES.items():
+        half = subject.to(dtype)
+        yield str(dtype).removeprefix("torch."), limit, functools.partial(half.call, x.to(dtype))
+    yield "autocast", HALVES[torch.bfloat16], autocast
+
+
+def _not_finite(name: str, output: Tensor) -> Judgement:
+    return failed(
+        f"in {name}, {int((~output.isfinite()).sum())} outputs are not finite",
+        "a value above 65504, the largest of float16, or a NaN from −∞",
+    )
 
 
 def _usable_mask(insight: Insight) -> Tensor | None:
@@ -265,14 +317,14 @@ def _usable_mask(insight: Insight) -> Tensor | None:
     if insight.no_masks or "raised" in kinds:
         return None
     subject = insight.subject
-    return sample_mask(LENGTH, subject.device, columns=subject.masks_keys_alone)
+    return sample_mask(subject.length, subject.device, columns=subject.masks_keys_alone)
 
 
 def input_unchanged(insight: Insight) -> Judgement:
     """The call writes into none of its arguments."""
     subject = insight.subject
-    changed = subject.written(subject.words(2, LENGTH), _usable_mask(insight))
-    names = ", ".join(subject.arguments)
+    changed = subject.written(subject.words(2, subject.length), _usable_mask(insight))
+    names = ", ".join(subject.parts)
     return judge(
         not changed,
         f"changed: {', '.join(changed)}" if changed else f"{names} and the mask are as they were",
@@ -285,7 +337,7 @@ def deterministic(seeds: tuple[int, int], calls: str) -> Callable[[Insight], Jud
 
     def check(insight: Insight) -> Judgement:
         subject, outputs = insight.subject, []
-        x = subject.words(2, LENGTH)
+        x = subject.words(2, subject.length)
         for seed in seeds:
             seeded(seed, subject.device)
             outputs.append(subject.call(x).detach())

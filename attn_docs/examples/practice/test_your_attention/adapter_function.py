@@ -21,4 +21,4 @@ for name in ("mask polarity", "causality", "padding", "scale"):
 #> mask polarity: pass
 #> causality: pass
 #> padding: pass
-#> scale: not applicable
+#> scale: pass
