@@ -22,5 +22,8 @@ def capped(query, key, value):
 
 names = {"is_causal": "causal", "scale": "softmax_scale"}
 print(check_attention(flash, layout="bnhd", names=names).headline)
+#> flash: passed; formula: judged; 18 pass, 16 not applicable
 print(check_attention(biased, names={"attn_mask": "bias"}, mask_true="added").headline)
+#> biased: passed; formula: judged; 22 pass, 12 not applicable
 print(check_attention(capped, softcap=30.0).headline)
+#> capped: passed; formula: judged; 15 pass, 19 not applicable

@@ -4,10 +4,10 @@ from attn_docs.testing import check_attention
 
 
 def attend(query, key, value):
-    """The softmax in blocks of 64 keys, with the largest score so far."""
+    """The softmax in blocks of 256 keys, with the largest score so far."""
     top = torch.full((*query.shape[:-1], 1), -torch.inf, dtype=query.dtype)
     total, output = torch.zeros_like(top), 0
-    for k, v in zip(key.split(64, -2), value.split(64, -2), strict=True):
+    for k, v in zip(key.split(256, -2), value.split(256, -2), strict=True):
         scores = query @ k.mT / query.size(-1) ** 0.5
         top = torch.maximum(top, scores.amax(-1, keepdim=True))
         weights = torch.exp(scores - top)
@@ -15,6 +15,6 @@ def attend(query, key, value):
         output = output + weights @ v
     return output / total
 
-for lengths in ([(5, 7)], [(5, 7), (100, 100)]):
+for lengths in ((), [(5, 7), (300, 300)]):
     report = check_attention(attend, lengths=lengths)
-    print(lengths, [finding.property for finding in report.failures])
+    print(lengths, report.verdict, [finding.property for finding in report.failures])

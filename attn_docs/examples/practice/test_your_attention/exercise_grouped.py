@@ -25,3 +25,4 @@ require = ["oracle", "group order", "causality"]
 report = check_module(Grouped(), embed_dim=32, causal=True, require=require)
 report.raise_if_failed()
 print(report.verdict)
+#> passed

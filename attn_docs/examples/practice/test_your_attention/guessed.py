@@ -18,4 +18,6 @@ class Biased(nn.Module):
 
 report = check_module(Biased(), embed_dim=32)
 print(report.verdict)
+#> passed
 print(next(f.evidence for f in report.findings if f.property == "oracle"))
+#> reproduced with 4 heads of 8

@@ -12,9 +12,8 @@ print(check_module(bert, embed_dim=32, adapter=Adapter.huggingface(bert)).verdic
 
 gpt2 = GPT2Attention(GPT2Config(**sizes), layer_idx=0)
 report = check_module(gpt2, embed_dim=32, causal=True, adapter=Adapter.huggingface(gpt2))
-print(report.verdict)
 for finding in report.findings:
-    if finding.property in ("oracle", "causality"):
-        print(f"{finding.property}: {finding.evidence}")
+    if finding.verdict == "fail" or finding.property in ("oracle", "causality"):
+        print(f"{finding.property}: {finding.verdict}: {finding.evidence.split('.')[0]}")
 
 print(check_module(nn.MultiheadAttention(32, 4), embed_dim=32).verdict)

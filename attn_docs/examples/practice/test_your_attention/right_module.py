@@ -17,6 +17,12 @@ class Attention(nn.Module):
 
 report = check_module(Attention(), embed_dim=32)
 print(report.headline)
+#> Attention: passed; formula: judged; 17 pass, 17 not applicable
 for finding in report.findings:
     if finding.property in ("oracle", "scale", "equal words", "causality", "padding"):
         print(f"{finding.verdict:14} {finding.property:11} {finding.evidence}")
+#> pass           oracle      reproduced with 4 heads of 8
+#> pass           scale       scores are divided by 2.828
+#> pass           equal words 2 and 6 equal words give what one gives: their weights sum to 1
+#> not applicable causality   not said to be causal
+#> not applicable padding     it takes no mask
