@@ -166,7 +166,8 @@ class ModuleInsight:
         x, causal = subject.words(1, subject.length), context is None
         recording = subject.record(x, context=None if causal else x, causal=causal)
         hidden = subject.shown(subject.length) if causal else None
-        found = self.search.find(replace(recording, mask=hidden))
+        thorough = replace(self.search, thorough=True)  # the other call was not seen in stages
+        found = thorough.find(replace(recording, mask=hidden))
         return "" if found is None else "; ".join(wrongs(found).values())
 
     def formula_fits(self, length: int) -> bool:

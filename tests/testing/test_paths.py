@@ -309,3 +309,17 @@ def test_a_function_that_forgets_to_rescale_blocks_is_caught():
 def test_short_lengths_alone_are_not_called_long():
     report = check_module(Plain(), embed_dim=DIM, lengths=(1, 2, 6))
     assert verdicts(report)["long sequences"] == "not applicable"
+
+
+def test_a_module_that_takes_no_more_words_is_told_how_to_say_so():
+    class Short(Plain):
+        def forward(self, x, attn_mask=None):
+            if x.size(1) > 64:
+                raise ValueError("at most 64 words")
+            return super().forward(x, attn_mask)
+
+    finding = found(check_module(Short(), embed_dim=DIM), "runs")
+    assert finding.verdict == "fail"
+    assert "length 70" in finding.evidence
+    assert "lengths=" in finding.cause
+    assert check_module(Short(), embed_dim=DIM, lengths=(1, 2, 6, 64)).passed
