@@ -68,7 +68,8 @@ def check_module(
         lengths: Numbers of words that the module must take. The checks use these alone where it
             refuses others, as if its length is fixed.
         adapter: An `Adapter`, or a function that calls the module; guessed from the names of
-            `forward`'s arguments if None.
+            `forward`'s arguments if None. What else is guessed, as the form of a mask, the evidence
+            of "oracle" says.
         require: Properties that have to be judged besides `attn_docs.testing.ATTENTION`, as
             "oracle" or "cache": otherwise the verdict is "not judged".
         waive: Properties that may fail, each with the reason, which the report shows.

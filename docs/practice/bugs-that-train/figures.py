@@ -14,6 +14,7 @@ from docs._kit.text import texts
 from .bugs import (
     COLUMNS,
     SECTIONS,
+    bugs_of,
     last,
     losses,
     training,
@@ -100,7 +101,7 @@ def cells_of(name: str) -> list[str]:
 
 def section_of(name: str) -> str:
     """Return the section of the page in which a bug stands."""
-    return next(key for key, shown in SECTIONS.items() if name in sum(shown.values(), []))
+    return next(section for section in SECTIONS if name in bugs_of(section))
 
 
 @functools.cache
@@ -109,10 +110,9 @@ def columns_of(section: str) -> list[str]:
 
     What they were made for stands here as well, whether or not it catches one.
     """
-    names = sum(SECTIONS[section].values(), [])
     caught = {
         column
-        for name in names
+        for name in bugs_of(section)
         for column, verdict in zip(COLUMNS, verdicts(name), strict=True)
         if verdict == "fail"
     }
@@ -133,7 +133,7 @@ def column_places(section: str) -> list[float]:
 def matrix(language: str, section: str) -> str:
     """Draw which check catches which bug of a section of the page."""
     text = texts(__file__, "matrix", language)
-    names = [name for shown in SECTIONS[section].values() for name in shown]
+    names = bugs_of(section)
     top, row_height = 136, 30
     below = top + row_height * len(names) + 14
     drawing = canvas(400, below + 2 * LINE + 8)

@@ -1,7 +1,7 @@
 """What the checker says of the project's own wrong and right layers: counts, and seconds.
 
-The counts of the first edition's checker are kept as they were measured on the morning of 2026-11-22
-by the same script, `python -m tests.testing.score`: that checker is here no more.
+The counts of the first edition's checker are kept as they were measured, on the morning of
+2026-11-22 by the same script, `python -m tests.testing.score`: that checker is here no more.
 """
 
 import statistics

@@ -123,7 +123,7 @@ def search(language: str) -> str:
 
 
 def stages(language: str) -> str:
-    """Draw which of a layer's key heads each query head met, in a right layer and in a tiled one."""
+    """Draw which key heads the query heads met, in a right layer and in a tiled one."""
     text = texts(__file__, "stages", language)
     drawing = canvas(340, 206)
     panels = {"right": met(tiled=False), "tiled": met(tiled=True)}

@@ -19,6 +19,10 @@ class Window(nn.Module):
 
 for claimed in (3, 4):
     report = check_module(Window(), embed_dim=32, causal=True, window=claimed)
-    print(f"window={claimed}: {report.verdict}", [f"{f.property}: {f.evidence}" for f in report.failures])
-#> window=3: failed ['causality: in evaluation, length 6: position 3 depends on position 0, gradient 2.78e+01', 'claims: window=3 was said, and of 6 words output 3 depends on word 0']
-#> window=4: passed []
+    print(f"window={claimed}: {report.verdict}")
+    for finding in report.failures:
+        print(f"    {finding.property}: {finding.evidence}")
+#> window=3: failed
+#>     causality: in evaluation, length 6: position 3 depends on position 0, gradient 2.78e+01
+#>     claims: window=3 was said, and of 6 words output 3 depends on word 0
+#> window=4: passed

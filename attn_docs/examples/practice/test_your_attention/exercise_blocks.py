@@ -18,3 +18,5 @@ def attend(query, key, value):
 for lengths in ((), [(5, 7), (300, 300)]):
     report = check_attention(attend, lengths=lengths)
     print(lengths, report.verdict, [finding.property for finding in report.failures])
+#> () passed []
+#> [(5, 7), (300, 300)] failed ['oracle']

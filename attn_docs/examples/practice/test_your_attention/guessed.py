@@ -20,4 +20,4 @@ report = check_module(Biased(), embed_dim=32)
 print(report.verdict)
 #> passed
 print(next(f.evidence for f in report.findings if f.property == "oracle"))
-#> reproduced with 4 heads of 8
+#> reproduced with 4 heads of 8; guessed: attention_mask is added to the scores (2 axes)

@@ -22,10 +22,10 @@ for waive in ({}, {"oracle": why, "group order": why}):
     print(report.headline)
     for finding in report.findings:
         if finding.verdict in ("fail", "waived"):
-            print(f"    {finding.verdict} {finding.property}: {finding.evidence.split(' (')[0]}")
+            print(f"{finding.property}: {finding.evidence.split(' (')[0]}")
 #> Tiled: failed; formula: judged; 2 fail, 16 pass, 16 not applicable
-#>     fail oracle: key and value heads are repeated as a whole
-#>     fail group order: key and value heads are repeated as a whole
+#> oracle: key and value heads are repeated as a whole
+#> group order: key and value heads are repeated as a whole
 #> Tiled: passed; formula: judged; 2 waived, 16 pass, 16 not applicable
-#>     waived oracle: heads are tiled in the checkpoint; key and value heads are repeated as a whole
-#>     waived group order: heads are tiled in the checkpoint; key and value heads are repeated as a whole
+#> oracle: heads are tiled in the checkpoint; key and value heads are repeated as a whole
+#> group order: heads are tiled in the checkpoint; key and value heads are repeated as a whole

@@ -15,15 +15,12 @@ class Attention(nn.Module):
         return self.out((weights @ v).flatten(2))
 
 report = check_module(Attention(), embed_dim=32)
-print(report.table("fail"))
+print(report.headline)
 #> Attention: failed; formula: judged; 3 fail, 14 pass, 17 not applicable
-#>   fail            oracle               the heads of one position attend to each other: transpose
-#>                                        heads and length first
-#>                                        see page practice/bugs-that-train, section oracle
-#>   fail            attends              output 0 does not depend on word 1, as for 30 of 30 pairs
-#>                                        likely cause: the heads of one position attend to each other:
-#>                                        transpose heads and length first
-#>                                        see page practice/bugs-that-train, section attends
-#>   fail            head layout          the heads of one position attend to each other: transpose
-#>                                        heads and length first
-#>                                        see page practice/bugs-that-train, section head-layout
+for finding in report.failures:
+    print(f"{finding.property}: {finding.evidence.split(':')[0]}")
+#> oracle: the heads of one position attend to each other
+#> attends: output 0 does not depend on word 1, as for 30 of 30 pairs
+#> head layout: the heads of one position attend to each other
+print("likely cause:", report.failures[0].cause)
+#> likely cause: the heads of one position attend to each other: transpose heads and length first
