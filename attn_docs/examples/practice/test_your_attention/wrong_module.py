@@ -22,5 +22,5 @@ for finding in report.failures:
 #> oracle: the heads of one position attend to each other
 #> attends: output 0 does not depend on word 1, as for 30 of 30 pairs
 #> head layout: the heads of one position attend to each other
-print("likely cause:", report.failures[0].cause)
+print("likely cause:", *report.failures[0].cause.split(": "), sep="\n    ")
 #> likely cause: the heads of one position attend to each other: transpose heads and length first
