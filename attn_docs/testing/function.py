@@ -248,6 +248,7 @@ CHECKS: dict[str, Callable[[FunctionInsight], Judgement]] = {
     "packing": because(shared.packing, functions.documents_mixed),
     "long sequences": long.long_sequences,
     "flags agree": paths.flags_agree,
+    "options used": functions.options_used,
     "batch": because(
         forward_only.batch,
         "samples or heads are mixed: the softmax or a view runs over the wrong axis",

@@ -455,6 +455,7 @@ def joinings(heads: Tensor) -> Iterator[tuple[str, Tensor]]:
     yield "heads", heads.transpose(0, 1).flatten(1)
     yield "view", heads.reshape(heads.size(1), -1)
     yield "mean", heads.mean(0)
+    yield "mean", heads.mean(0).repeat(1, len(heads))
     yield "sum", heads.sum(0)
 
 

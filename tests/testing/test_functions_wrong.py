@@ -514,7 +514,7 @@ WRONG = {
         "not finite",
     ),
     "backward of the first 64 keys": (First64.apply, "oracle", "a wrong backward"),
-    "overflow": (overflow, "half precision", "above 65504"),
+    "overflow": (overflow, "half precision", "subtract the largest score"),
     "float16 inside": (
         lambda q, k, v: plain(q.half(), k.half(), v.half()).to(q.dtype),
         "oracle",

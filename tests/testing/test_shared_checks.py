@@ -187,3 +187,38 @@ def test_precision_lost_in_another_half_is_caught(name):
     finding = found(check_module(Rough(), embed_dim=DIM), "half precision")
     assert finding.verdict == "fail"
     assert finding.evidence.startswith(f"{name} errs by")
+
+
+def test_a_leak_in_float32_alone_is_caught():
+    class Leaky(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.plain = Plain()
+
+        def forward(self, x):
+            below = torch.ones(x.size(1), x.size(1), dtype=torch.bool).tril()
+            return self.plain(x, below if x.dtype == torch.float64 else None)
+
+    finding = found(check_module(Leaky(), embed_dim=DIM, causal=True), "prefix")
+    assert finding.evidence.startswith("in float32 other words after the first 3 change those")
+
+
+def test_another_way_without_gradients_is_caught():
+    class Fast(Plain):
+        def forward(self, x, attn_mask=None):
+            return super().forward(x, attn_mask) * (1.0 if torch.is_grad_enabled() else 0.5)
+
+    finding = found(check_module(Fast(), embed_dim=DIM), "deterministic")
+    assert finding.verdict == "fail"
+    assert finding.cause == "another way of computing runs where no gradient is recorded"
+
+
+def test_an_option_of_a_function_that_is_ignored_is_caught():
+    def capped(query, key, value, softcap=None):
+        scores = query @ key.mT / query.size(-1) ** 0.5
+        if softcap is not None and softcap > 1:  # wrong for a small cap
+            scores = softcap * torch.tanh(scores / softcap)
+        return scores.softmax(-1) @ value
+
+    finding = found(check_attention(capped), "options used")
+    assert finding.cause == "accepted and ignored: softcap=0.5"

@@ -145,6 +145,13 @@ def projections(insight: ModuleInsight) -> Judgement:
     found = gradients((output * direction).sum(), list(matrices.values()))
     named = list(zip(matrices, found, strict=True))
     unused = [name for name, gradient in named if not gradient.abs().sum() and _idle(insight, name)]
+    largest = max(float(gradient.abs().max()) for gradient in found)
+    unused += [
+        f"{name} (it cancels)"
+        for name, gradient in named
+        # a key's bias cancels in the softmax, by design
+        if not name.endswith("bias") and 0 < float(gradient.abs().max()) < 1e-12 * largest
+    ]
     # a table of biases, say, is looked up row by row: only what is multiplied by has to be whole
     layers = subject.record(subject.words(1, subject.length), causal=subject.always_causal).layers
     partly = [

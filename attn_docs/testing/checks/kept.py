@@ -14,14 +14,14 @@ from attn_docs.testing.trace import Attended, Tracer
 ORDER = "keys and values stand in the cache in another order than their positions"
 FIRST_SAMPLE = "the cache of one sample is used for all samples of the batch"
 ROUNDED = "cached keys and values are rounded: the cache holds them in a lower precision"
+STATE = "calls before it left something behind: state is kept in the module, not in the cache"
 CHANGED = "cached keys are changed from step to step, as when they are rotated again"
 
 
 def kept_cause(subject: ModuleSubject, sizes: Sequence[int], start: int) -> str:
     """Return why the chunk that begins at `start` differs from the whole; empty if not seen."""
     x = subject.words(2, LENGTH)
-    whole = _whole(subject, x)
-    step = _step(subject, x, sizes, start)
+    whole, step = _whole(subject, x), _step(subject, x, sizes, start)
     if whole is None or step is None or len(whole.key) != len(step.key):
         return ""
     count, words = step.key.size(1), start + step.query.size(1)
@@ -58,6 +58,9 @@ def _keys_differ(
     subject: ModuleSubject, x: Tensor, whole: Attended, step: Attended, start: int
 ) -> str:
     """Compare each key of a step with that of the whole."""
+    held = whole.key[:, : step.key.size(1)]
+    if not matches(step.key, held) and _reordered(step.key, held):
+        return ORDER
     old, new = step.key[:, :start], step.key[:, start:]
     right_old, right_new = whole.key[:, :start], whole.key[:, start : start + new.size(1)]
     if not matches(new, right_new) and (counted := _counted(subject, x, new, start)):
@@ -70,9 +73,11 @@ def _keys_differ(
         return FIRST_SAMPLE
     if _near(old, right_old):
         return ROUNDED
-    if matches(old.sort(1).values, right_old.sort(1).values):
-        return ORDER
     return CHANGED if matches(old.norm(dim=-1), right_old.norm(dim=-1)) else ""
+
+
+def _reordered(made: Tensor, right: Tensor) -> bool:
+    return matches(made.sort(1).values, right.sort(1).values)
 
 
 def _near(made: Tensor, right: Tensor) -> bool:

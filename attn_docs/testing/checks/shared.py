@@ -100,7 +100,24 @@ def prefix(insight: Insight) -> Judgement:
         return failed(
             f"words of ±1e4 after the first {kept} change those by {error:.2e}", TOO_SMALL
         )
-    return passed(f"every beginning of {total} positions is the same run alone")
+    return _single(subject, kept) or passed(
+        f"every beginning of {total} positions is the same run alone"
+    )
+
+
+def _single(subject: Subject, kept: int) -> Judgement | None:
+    """Judge the first positions in float32; None if the later ones do not change them."""
+    if subject.words(1, 1).dtype != torch.float64:
+        return None  # it runs in one precision, which was judged
+    single = subject.to(torch.float32)
+    x = subject.words(1, subject.length).float()
+    other = x.clone()
+    other[..., kept:, :] = -x[..., kept:, :]
+    outputs = [single.call(words, causal=True).detach()[..., :kept, :] for words in (x, other)]
+    error = (outputs[0] - outputs[1]).abs().max().item()
+    if error <= 1e-3 * max(1.0, outputs[0].abs().max().item()):
+        return None
+    return failed(f"in float32 other words after the first {kept} change those by {error:.2e}")
 
 
 TOO_SMALL = "masked keys still get a weight: the fill value is too small"
@@ -256,6 +273,8 @@ def half_precision(insight: Insight) -> Judgement:
     masks = (None,) if mask is None else (None, mask)
     if not all(_plain(subject, given).isfinite().all() for given in masks):
         return skipped("float64 is not finite either")
+    if (loud := _loud(subject)) is not None:
+        return loud
     near, refused_by = [], []
     for name, limit, run in _in_halves(subject):
         worst = 0.0
@@ -276,6 +295,19 @@ def half_precision(insight: Insight) -> Judgement:
         near.append(f"{name} errs by {worst:.1e} of the largest")
     said = "; ".join(near + refused_by)
     return passed(said) if near else skipped(said)
+
+
+def _loud(subject: Subject) -> Judgement | None:
+    """Judge large scores in float32; None if they do not overflow."""
+    if subject.words(1, 1).dtype != torch.float64:
+        return None
+    single = subject.to(torch.float32)
+    x = 30 * subject.words(1, subject.length).float()
+    output = single.call(x).detach()
+    if output.isfinite().all():
+        return None
+    cause = "the softmax overflows: subtract the largest score of a row first"
+    return failed(f"words of ±{x.abs().max():.0f} in float32 give numbers not finite", cause)
 
 
 def _plain(subject: Subject, mask: Tensor | None) -> Tensor:
@@ -344,6 +376,20 @@ def deterministic(seeds: tuple[int, int], calls: str) -> Callable[[Insight], Jud
         error = (outputs[0] - outputs[1]).abs()
         if torch.equal(outputs[0].isnan(), outputs[1].isnan()):  # NaN both times is the same
             error = error.nan_to_num(0.0)
-        return judge(bool(error.max() == 0), f"{calls} differ by {error.max():.1e}")
+        if error.max() != 0:
+            return failed(f"{calls} differ by {error.max():.1e}")
+        return _without_gradients(subject, outputs[0]) or passed(f"{calls} give the same")
 
     return check
+
+
+def _without_gradients(subject: Subject, output: Tensor) -> Judgement | None:
+    """Judge a call that records nothing for gradients; None if it gives the same."""
+    seeded(0, subject.device)
+    with torch.no_grad():
+        plain = subject.call(subject.words(2, subject.length))
+    error = (plain - output).abs().nan_to_num(0.0).max().item()
+    if error <= subject.tolerance * max(1.0, output.abs().nan_to_num(0.0).max().item()):
+        return None
+    cause = "another way of computing runs where no gradient is recorded"
+    return failed(f"under torch.no_grad() the output differs by {error:.1e}", cause)
