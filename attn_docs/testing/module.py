@@ -111,21 +111,9 @@ def check_module(
     check_names("require", require)
     check_reasons(waive)
     adapter = adapter_for(module, adapter)
+    sizes = {"embed_dim": embed_dim, "context_dim": context_dim or embed_dim}
     with one_thread(), random_state_kept(), torch.enable_grad():
-        try:
-            subject = subject_of(
-                module,
-                adapter,
-                embed_dim=embed_dim,
-                context_dim=context_dim or embed_dim,
-                claims=claims,
-            )
-            insight = look_inside(subject)
-        except SubjectError as error:
-            raise ValueError(
-                f"module must run on {claims.length} words, in evaluation and in training; "
-                f"it raised {error}"
-            ) from error
+        insight = _looked_at(module, adapter, sizes, claims)
 
         def not_asked(name: str) -> str:
             noise = insight.subject.chance.noisy and name not in DESPITE_NOISE
@@ -133,6 +121,19 @@ def check_module(
 
         found = waived(findings(CHECKS, insight, not_asked), waive)
     return Report(type(module).__name__, found, (*ATTENTION, *require))
+
+
+def _looked_at(
+    module: nn.Module, adapter: Adapter, sizes: Mapping[str, int], claims: Claims
+) -> ModuleInsight:
+    """Return what is known of the module; refuse one that does not run."""
+    try:
+        return look_inside(subject_of(module, adapter, claims=claims, **sizes))
+    except SubjectError as error:
+        raise ValueError(
+            f"module must run on {claims.length} words, in evaluation and in training; "
+            f"it raised {error}"
+        ) from error
 
 
 def _seen_despite_mask(insight: ModuleInsight) -> str:

@@ -1,5 +1,6 @@
 """What each property of the checker asks, what its command says, what it was measured to catch."""
 
+import importlib.metadata
 import io
 import shlex
 from contextlib import redirect_stdout
@@ -101,5 +102,7 @@ def numbers() -> dict[str, str]:
         "right_not_judged": str(count("right not judged", "right")),
         "median_seconds": f"{NOW('median', part='masked', group='all'):.1f}",
         "worst_seconds": f"{slowest:.1f}",
+        "transformers": importlib.metadata.version("transformers"),
+        "x_transformers": importlib.metadata.version("x-transformers"),
         **real,
     }

@@ -23,4 +23,6 @@ for finding in report.failures:
 #> attends: output 0 does not depend on word 1, as for 30 of 30 pairs
 #> head layout: the heads of one position attend to each other
 print("likely cause:", *report.failures[0].cause.split(": "), sep="\n    ")
-#> likely cause: the heads of one position attend to each other: transpose heads and length first
+#> likely cause:
+#>     the heads of one position attend to each other
+#>     transpose heads and length first
