@@ -114,6 +114,12 @@ class ModuleInsight:
         return said[0] if all(said) else ""
 
     @property
+    def has_sinks(self) -> bool:
+        """Whether each softmax was seen to have a column that is no word's."""
+        stages = [each for found in self.stages.values() for each in found]
+        return bool(stages) and all(each.sink for each in stages)
+
+    @property
     def formula(self) -> str:
         """Say how its stages ran, if all are the formula's in both modes; empty if not."""
         said = [formula(stages, self.search.scale) for stages in self.stages.values()]

@@ -21,6 +21,7 @@ ROTATED_APART = (
     "a query and the key of its own position are not rotated by the same angle: another offset, "
     "another direction, another layout of the pairs, or only one of them is rotated"
 )
+SINKS = "a column of the softmax is no word's: the weights of words sum to less than 1"
 VALUES_MOVED = "the values stand one position off: weights of one word meet the value of another"
 SLACK = 2e-3  # relative, of a factor: norms add a small number to what they divide by
 
@@ -140,7 +141,7 @@ def _holds(name: Inside, found: Stages, right_scale: float | None) -> str:
             cap = "" if found.cap is None else f", below a soft-cap of {found.cap:.4g}"
             return f"scores are divided by {1 / found.total:.4g}, as they ran{cap}"
         case "weights":
-            return "the weights that meet the values sum to 1" if found.axis == "keys" else ""
+            return _sums(found)
         case "value projection":
             end = found.value
             return "" if end is None else f"values come from {label(end)}"
@@ -157,6 +158,12 @@ def _holds(name: Inside, found: Stages, right_scale: float | None) -> str:
             return "a query meets the key of its own position as if unrotated" * bool(found.cancels)
         case _:
             return ""
+
+
+def _sums(found: Stages) -> str:
+    if found.sink and found.axis is None:
+        return SINKS
+    return "the weights that meet the values sum to 1" if found.axis == "keys" else ""
 
 
 def formula(stages: Sequence[Stages], right_scale: float | None) -> str:

@@ -4,8 +4,6 @@ import pytest
 
 from tests.testing.test_real_classes import ROWS, hold
 
-pytestmark = pytest.mark.complete
-
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.slow], ids=lambda row: row.name)
 def test_nothing_false_is_said_of_a_real_class(row):

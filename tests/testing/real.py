@@ -50,7 +50,6 @@ class Row:
 
     Attributes:
         fails: The properties that fail, with why that is right.
-        alarms: The properties that may fail, though nothing is wrong; with why they do.
         slow: Whether the audit alone looks at it.
     """
 
@@ -58,7 +57,6 @@ class Row:
     make: Callable[[], nn.Module]
     options: dict[str, Any] = field(default_factory=dict)
     fails: dict[str, str] = field(default_factory=dict)
-    alarms: dict[str, str] = field(default_factory=dict)
     slow: bool = False
 
 
@@ -87,17 +85,16 @@ class Family:
             return self.made(*made, **named)
 
         options = {"embed_dim": DIM} | self.options
-        return Row(f"{self.prefix} {what}", make, options, slow=slow)
+        return Row(f"{self.prefix} {what}", make, options, slow=slow or "model" in what)
 
 
 def of_decoder(family: Family) -> list[Row]:
     """Return the attention layer in both kernels, the decoder layer, and the model."""
-    slow = family.prefix not in ("Llama", "Qwen3", "Gemma3", "DeepseekV3")
     return [
         family.row("attention", "Attention", "eager", 0),
         family.row("attention, sdpa", "Attention", "sdpa", 0, slow=True),
         family.row("layer", "DecoderLayer", "eager", 0, slow=True),
-        family.row("model, sdpa", family.model, "sdpa", slow=slow),
+        family.row("model, sdpa", family.model, "sdpa"),
     ]
 
 
@@ -118,7 +115,12 @@ DECODERS = [
 ]
 PERSIMMON = Family("persimmon", "Persimmon", {"partial_rotary_factor": 0.5})
 GEMMA2 = Family("gemma2", "Gemma2", GROUPED | SLIDING | SCALAR)
-OSS = Family("gpt_oss", "GptOss", GROUPED | SLIDING | EXPERTS | UNSCALED | {"head_dim": 8})
+OSS = Family(
+    "gpt_oss",
+    "GptOss",
+    GROUPED | SLIDING | EXPERTS | UNSCALED | {"head_dim": 8},
+    CAUSAL | {"weights": "sinks"},
+)
 NEOX = Family("gpt_neox", "GPTNeoX")
 OPT = Family("opt", "OPT", {"ffn_dim": 48, "word_embed_proj_dim": DIM})
 GPT2 = Family("gpt2", "GPT2", {"n_inner": 48})
@@ -154,11 +156,6 @@ def viewing(row: Row) -> Row:
     return replace(row, fails={"runs": "it is reshaped by `view`, where `reshape` would do"})
 
 
-def dropping(row: Row) -> Row:
-    """Return a row of a model that drops whole words' numbers between its layers as well."""
-    return replace(row, alarms={"dropout": "what is dropped between layers moves the weights"})
-
-
 TRANSFORMERS = [
     *(row for family in DECODERS for row in of_decoder(family)),
     PERSIMMON.row("attention", "Attention", "eager", 0, slow=True),
@@ -178,7 +175,7 @@ TRANSFORMERS = [
     viewing(GPT2.row("attention", "Attention", "eager", layer_idx=0)),
     viewing(GPT2.row("attention, sdpa", "Attention", "sdpa", layer_idx=0)),
     GPT2.row("block", "Block", "eager", layer_idx=0),
-    dropping(GPT2.row("model, sdpa", "Model", "sdpa")),
+    GPT2.row("model, sdpa", "Model", "sdpa"),
     viewing(named(GPT2).row("cross-attention", "Attention", is_cross_attention=True, layer_idx=0)),
     FALCON.row("attention, one key head", "Attention", "eager", layer_idx=0, slow=True),
     FALCON.row("layer", "DecoderLayer", "sdpa", layer_idx=0),
@@ -191,14 +188,14 @@ TRANSFORMERS = [
     BERT.row("attention with norm", "Attention", "sdpa"),
     BERT.row("cross-attention", "CrossAttention", "eager"),
     BERT.row("layer", "Layer", "eager"),
-    dropping(BERT.row("model", "Model", "eager", add_pooling_layer=False)),
+    BERT.row("model", "Model", "eager", add_pooling_layer=False),
     VIT.row("attention", "Attention", "eager"),
     VIT.row("layer", "Layer", "sdpa"),
     T5.row("attention, relative bias", "Attention", has_relative_attention_bias=True),
     T5.row("attention", "Attention"),
     T5.row("layer of attention", "LayerSelfAttention"),
     T5.row("layer of cross-attention", "LayerCrossAttention"),
-    dropping(T5.row("encoder model", "EncoderModel")),
+    T5.row("encoder model", "EncoderModel"),
     WHISPER.row("encoder layer", "EncoderLayer", "eager"),
     WHISPER.row("decoder layer", "DecoderLayer", "eager", 0),
     named(WHISPER, causal=True).row("decoder", "Decoder", "sdpa"),
@@ -215,7 +212,7 @@ def of_torch() -> list[Row]:
     def stack() -> nn.TransformerEncoder:
         return nn.TransformerEncoder(encoder(batch_first=True), 2, enable_nested_tensor=False)
 
-    whole, dead = {"embed_dim": DIM}, {"projections": "units of ReLU are dead for a few words"}
+    whole = {"embed_dim": DIM}
     return [
         Row("torch MultiheadAttention", lambda: nn.MultiheadAttention(DIM, HEADS), whole),
         Row(
@@ -224,14 +221,13 @@ def of_torch() -> list[Row]:
             whole,
             fails=UNSUMMED,
         ),
-        Row("torch TransformerEncoderLayer", encoder, whole, alarms=dead),
-        Row("torch encoder, norm first", lambda: encoder(norm_first=True), whole, alarms=dead),
-        Row("torch TransformerEncoder", stack, whole, alarms=dead),
+        Row("torch TransformerEncoderLayer", encoder, whole),
+        Row("torch encoder, norm first", lambda: encoder(norm_first=True), whole),
+        Row("torch TransformerEncoder", stack, whole),
         Row(
             "torch TransformerDecoderLayer",
             lambda: nn.TransformerDecoderLayer(**sizes),
             whole,
-            alarms=dead | {"oracle": "q, k and v are three parts of one parameter"},
         ),
     ]
 
@@ -242,19 +238,12 @@ def of_x_transformers() -> list[Row]:
     # a mask of keys alone: what an upper layer sees through a lower one is not hidden by another
     keys = Adapter(attn_mask="mask", mask_axes=1, is_causal=None, context=None)
     tiled = "key heads are tiled by design, in other order than in weights of other libraries"
-    zeroed = {"mask place": "what comes out of a masked word is set to 0: it sees nothing"}
-    context = {"cross-attention": "a causal layer hides words of a context as well"}
-    window = {
-        "attends": "the window of the layer cannot be said",
-        "mask place": "the mask is joined with the window",
-    }
 
     def attention(what: str, options: dict[str, Any], **switched: Any) -> Row:
         def make() -> nn.Module:
             return x_transformers.Attention(dim=DIM, dim_head=8, heads=HEADS, **switched)
 
-        alarms = context if "causal" in options else {}
-        return Row(f"x-transformers {what}", make, options, alarms=alarms)
+        return Row(f"x-transformers {what}", make, options)
 
     sizes = {"dim": DIM, "heads": HEADS, "attn_dim_head": 8}
     return [
@@ -270,23 +259,19 @@ def of_x_transformers() -> list[Row]:
         attention("one key head", plain, one_kv_head=True),
         attention("gated values", plain, gate_values=True),
         attention("soft-cap", plain, softclamp_logits=True),
-        replace(attention("sinks", plain, head_learned_sink=True), fails=UNSUMMED),
+        attention("sinks", plain | {"weights": "sinks"}, head_learned_sink=True),
         attention("talking heads", plain, pre_talking_heads=True),
-        replace(attention("sigmoid", plain, sigmoid=True), fails=UNSUMMED),
-        replace(
-            attention("window", causal, causal=True, max_attend_past=3), alarms=context | window
-        ),
+        attention("sigmoid", plain | {"weights": "sigmoid"}, sigmoid=True),
+        attention("window", causal | {"window": 4}, causal=True, max_attend_past=3),
         Row(
             "x-transformers encoder",
             lambda: x_transformers.Encoder(**sizes, depth=2),
             plain | {"adapter": keys},
-            alarms=zeroed,
         ),
         Row(
             "x-transformers decoder, rotary",
             lambda: x_transformers.Decoder(**sizes, depth=2, rotary_pos_emb=True),
             causal | {"positions": True, "adapter": keys},
-            alarms=zeroed,
         ),
     ]
 

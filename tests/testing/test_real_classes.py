@@ -13,7 +13,6 @@ with warnings.catch_warnings():  # of x-transformers, about a decorator of PyTor
     from tests.testing.real import ROWS, Row
 
 NAMES = {row.name: row for row in ROWS}
-OF_ATTENTION = {"oracle", "attends", "equal words", "mask place", "causality"}
 FAMILIES = """
 Bert GPT2 Llama Qwen2 Qwen3 Gemma2 Gemma3 Mistral Phi Phi3 T5 ViT Whisper DeepseekV3 GptOss Falcon
 Olmo2 Bloom OPT Cohere GPTNeoX Persimmon StableLm Granite SmolLM3 torch x-transformers
@@ -31,9 +30,8 @@ def hold(row: Row) -> None:
     """Assert that the report says nothing false of the row, and something."""
     report = report_of(row.name)
     failing = {finding.property for finding in report.failures}
-    assert failing - set(row.alarms) == set(row.fails), report
-    judged = {f.property for f in report.findings if f.verdict in ("pass", "fail")}
-    assert judged & OF_ATTENTION, report
+    assert failing == set(row.fails), report
+    assert report.verdict == ("failed" if row.fails else "passed"), report
 
 
 def test_each_family_is_there_and_no_name_twice():

@@ -90,7 +90,7 @@ def _with_equal_lengths(subject: ModuleSubject) -> float:
 def _cut(subject: ModuleSubject, x: Tensor, context: Tensor) -> Judgement | None:
     """Judge whether each output depends on each word of the context; None if so."""
     seen = influence(subject, x, context=context, causal=False) > 1e-12
-    if subject.always_causal and _hides_later(seen):
+    if subject.always_causal and _hides_later(seen, subject.claims.window):
         return None  # a decoder whose triangle stays with a context
     missing = (~seen).nonzero()
     if not len(missing):
@@ -102,11 +102,15 @@ def _cut(subject: ModuleSubject, x: Tensor, context: Tensor) -> Judgement | None
     )
 
 
-def _hides_later(seen: Tensor) -> bool:
-    """Tell whether each query sees the keys up to one of them, and a later query no fewer."""
-    counts = seen.sum(-1)
-    first = torch.arange(seen.size(1), device=seen.device) < counts[:, None]
-    return bool((counts > 0).all() and (counts.diff() >= 0).all()) and torch.equal(seen, first)
+def _hides_later(seen: Tensor, window: int | None) -> bool:
+    """Tell whether each query sees keys in a row, up to one of them, and a later query no less."""
+    places = torch.arange(seen.size(1), device=seen.device)
+    first = places.where(seen, places.max() + 1).amin(-1)
+    last = places.where(seen, -1).amax(-1)
+    row = (places >= first[:, None]) & (places <= last[:, None])
+    onward = all(bool((end.diff() >= 0).all()) for end in (first, last))
+    begins = window is not None or not first.any()
+    return bool((last >= 0).all()) and torch.equal(seen, row) and onward and begins
 
 
 def _masked(insight: ModuleInsight, x: Tensor, context: Tensor) -> Judgement | None:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from attn_docs.testing.checks import said, shared
 from attn_docs.testing.judgement import Judgement, failed, judge, passed, skipped, unknown
 from attn_docs.testing.module_insight import UNEXPLAINED, UNREADABLE, ModuleInsight, Readable
+from attn_docs.testing.stage_wrongs import SINKS
 from attn_docs.testing.structure import Structure
 from attn_docs.testing.subject import gradients
 from attn_docs.testing.wrongs import Inside
@@ -94,6 +95,8 @@ def group_order(_: ModuleInsight, found: Structure) -> Judgement:
 
 def weights(insight: ModuleInsight) -> Judgement:
     """The weights sum to one over the keys: read back from the output, or seen by equal words."""
+    if insight.subject.weights_from == "sinks" and insight.has_sinks:
+        return passed(SINKS)
     if insight.subject.weights_from != "softmax":
         return said.other_weights(insight)
     if cause := insight.wrongs.get("weights"):
