@@ -215,6 +215,8 @@ def test_a_block_names_what_has_to_be_installed_for_it(file):
     used = set(re.findall(r"^(?:from|import) (\w+)", source, re.M)) - {"torch", "attn_docs"}
     asked = {name.replace("-", "_") for name in packages_of(source)}
     assert asked == used
+    pins = (ROOT / "requirements" / "test.txt").read_text(encoding="utf-8")
+    assert all(re.search(f"^{name}==", pins, re.M) for name in packages_of(source))
     for name, version in re.findall(r"([\w-]+)==([\d.]+)", source.splitlines()[0]):
         assert importlib.metadata.version(name) == version
 

@@ -23,7 +23,7 @@ from .bugs import (
 
 KEY = "practice-bugs-that-train"
 PITCH, GAP, SIZE = 13.6, 6, 9  # of the columns of a matrix, between its blocks, of a filled cell
-LINE = 18  # of its legend
+LINE, WIDTH = 18, 310  # of its legend
 # what holds is no miss, so it is drawn as what it is: nothing to see
 LOOKS: dict[str, dict[str, object]] = {
     "fail": {"fill": ACCENT},
@@ -136,8 +136,8 @@ def matrix(language: str, section: str) -> str:
     names = bugs_of(section)
     top, row_height = 136, 30
     below = top + row_height * len(names) + 14
-    drawing = canvas(400, below + 2 * LINE + 8)
     places = column_places(section)
+    drawing = canvas(max(WIDTH, places[-1] + SIZE), below + 2 * LINE + 8)
     headings = (text["shape"], text["trains"], *columns_of(section))
     for x, heading in zip(places, headings, strict=True):
         write(

@@ -46,6 +46,10 @@ def of_part(part: str) -> Values:
         v for name in groups for v in counts(part, name, [r for r in rows if r.group == name])
     ]
     values += counts(part, "all", rows)
+    missed = [row for row in rows if row.wrong and row.verdict != score.CAUGHT]
+    for row in missed:
+        of = {"part": part, "group": row.group, "layer": row.name}
+        values.append(of | {"quantity": "missed", "value": 1, "unit": "layers"})
     seconds = [row.seconds for row in rows]
     times = {"median": statistics.median(seconds), "worst": max(seconds)}
     of = {"part": part, "group": "all", "unit": "s"}

@@ -84,7 +84,20 @@ def strangers(language: str) -> str:
     return table(text["header"], rows)
 
 
-TABLES = {"command": command, "properties": properties, "hosts": hosts, "strangers": strangers}
+def missed(language: str) -> str:
+    """Return each kind of wrong code that is not caught, with the reason."""
+    text = texts(__file__, "missed", language)
+    names = dict.fromkeys(v["layer"] for v in NOW.values if v["quantity"] == "missed")
+    return table(text["header"], [text["layers"][name] for name in names]).replace("---:", "---")
+
+
+TABLES = {
+    "missed": missed,
+    "command": command,
+    "properties": properties,
+    "hosts": hosts,
+    "strangers": strangers,
+}
 
 
 def numbers() -> dict[str, str]:
@@ -97,6 +110,7 @@ def numbers() -> dict[str, str]:
     return {
         "of_functions": str(len(OF_FUNCTIONS)),
         "properties": str(len(PROPERTIES)),
+        "missed": str(sum(count("wrong", p) - count("caught", p) for p in STRANGERS)),
         "right": str(count("right", "right")),
         "right_passed": str(count("right passed", "right")),
         "right_not_judged": str(count("right not judged", "right")),
