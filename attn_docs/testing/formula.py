@@ -42,6 +42,7 @@ Masking = Literal[
     "after",
     "before",
     "values",
+    "first row",
     "columns",
     "no diagonal",
     "one ahead",
@@ -60,6 +61,7 @@ MASKS: dict[Masking, str] = {
     "after": "the mask multiplies the weights after the softmax: rows do not sum to 1",
     "before": "the mask is applied to the scores before they are scaled, as a factor",
     "values": "masked keys keep their weight; only rows of the output are zeroed",
+    "first row": "the first row of the mask is used for all queries",
     "columns": "a mask of pairs is read as one of keys: a key is hidden only if hidden from all",
 }
 
@@ -214,6 +216,8 @@ def _kept(mask: Tensor, how: Masking) -> Tensor | None:
             return mask.mT
         case "inverted and transposed":
             return ~mask.mT
+        case "first row":
+            return mask[:1].expand_as(mask)
         case "columns":
             return mask.any(-2, keepdim=True).expand_as(mask)
         case "no diagonal":

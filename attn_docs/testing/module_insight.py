@@ -114,6 +114,14 @@ class ModuleInsight:
         return said[0] if all(said) else ""
 
     @property
+    def num_heads(self) -> int | None:
+        """How many query heads were found; None if that is not known."""
+        if self.structure is not None:
+            return self.structure.how.num_heads
+        heads = {each.num_heads for found in self.stages.values() for each in found}
+        return heads.pop() if len(heads) == 1 else None
+
+    @property
     def has_sinks(self) -> bool:
         """Whether each softmax was seen to have a column that is no word's."""
         stages = [each for found in self.stages.values() for each in found]

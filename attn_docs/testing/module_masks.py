@@ -93,6 +93,7 @@ def _pattern(seen: Tensor, mask: Tensor, shown: Tensor, rows: Tensor) -> Masking
         "inverted": ~mask,
         "transposed": mask.mT,
         "inverted and transposed": ~mask.mT,
+        "first row": mask[:1].expand_as(mask),
     }
     off = off_diagonal(mask)
     for name, pattern in patterns.items():

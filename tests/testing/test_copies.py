@@ -32,8 +32,10 @@ class Complex(Plain):
         return self.o(y.transpose(1, 2).flatten(2))
 
     def turned(self, t):
-        pairs = torch.view_as_complex(t.unflatten(-1, (-1, 2)).contiguous())
-        return torch.view_as_real(pairs * self.freqs_cis[: t.size(1), None]).flatten(-2)
+        wide = t.to(self.freqs_cis.real.dtype)
+        pairs = torch.view_as_complex(wide.unflatten(-1, (-1, 2)).contiguous())
+        turned = torch.view_as_real(pairs * self.freqs_cis[: t.size(1), None])
+        return turned.flatten(-2).to(t.dtype)
 
 
 def test_complex_buffers_stay_complex_and_are_as_wide_as_the_rest():

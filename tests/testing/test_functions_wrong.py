@@ -514,7 +514,7 @@ WRONG = {
         "not finite",
     ),
     "backward of the first 64 keys": (First64.apply, "oracle", "a wrong backward"),
-    "overflow": (overflow, "half precision", "subtract the largest score"),
+    "overflow": (overflow, "half precision", "the largest of a row is not subtracted"),
     "float16 inside": (
         lambda q, k, v: plain(q.half(), k.half(), v.half()).to(q.dtype),
         "oracle",

@@ -273,3 +273,33 @@ def test_several_attentions_are_judged_each():
     finding = found(check_module(Two(), embed_dim=DIM), "weights")
     assert "the softmax is applied twice" in finding.cause
     assert "(attention 2 of 2)" in finding.cause
+
+
+def test_a_gain_after_the_rotation_is_caught():
+    class Gain(Rotated):
+        def __init__(self):
+            super().__init__()
+            self.gain = nn.Parameter(torch.rand(8) + 0.5)
+
+        def rotate(self, x, sign, offset=0, pairs="halves"):
+            return self.gain * super().rotate(x, sign, offset, pairs)
+
+    finding = found(check_module(Gain(), embed_dim=DIM, positions="rotary"), "rotation")
+    assert finding.verdict == "fail"
+    assert "the place counts, not the distance alone" in finding.cause
+
+
+def test_a_scale_that_cannot_be_measured_is_not_verified():
+    report = check_module(Angles(), embed_dim=DIM, scale=0.3)
+    assert found(report, "claims").verdict != "pass"
+
+
+def test_the_first_row_of_a_mask_used_for_all_is_named():
+    class FirstRow(Plain):
+        def forward(self, x, attn_mask=None):
+            return super().forward(x, None if attn_mask is None else attn_mask[..., :1, :])
+
+    assert (
+        "the first row of the mask"
+        in found(check_module(FirstRow(), embed_dim=DIM), "mask place").cause
+    )

@@ -7,7 +7,7 @@ from attn_docs.testing.checks import shared
 from attn_docs.testing.checks.masks import leak_with_mask
 from attn_docs.testing.formula import MASKS
 from attn_docs.testing.insight import MaskBehaviour
-from attn_docs.testing.judgement import Judgement, failed, passed, skipped
+from attn_docs.testing.judgement import Judgement, failed, passed, skipped, unknown
 from attn_docs.testing.layers import matches
 from attn_docs.testing.module_insight import ModuleInsight
 from attn_docs.testing.module_masks import soft_mask
@@ -116,6 +116,15 @@ MIXED = (
 )
 
 
+def _placed(insight: ModuleInsight, judgement: Judgement) -> Judgement:
+    """Judge a module in which the order matters, though equal words come out equal."""
+    structure = insight.structure
+    stages = [each for found in insight.stages.values() for each in found]
+    if (structure and structure.how.rotary) or any(each.cancels for each in stages):
+        return skipped("the order matters: queries and keys are rotated by their positions")
+    return unknown(f"{judgement.evidence}; if the module adds positions, say positions=True")
+
+
 def permutation(insight: ModuleInsight) -> Judgement:
     """A shuffled input gives the shuffled output, if nothing says where a word stands."""
     judgement = shared.permutation(insight)
@@ -129,7 +138,7 @@ def permutation(insight: ModuleInsight) -> Judgement:
     )
     spread = (same - same[:, :1]).abs().max().item()
     if spread <= subject.tolerance:
-        return skipped("the order matters, though equal words come out equal: positions")
+        return _placed(insight, judgement)
     return failed(
         f"{subject.length} equal words come out different, by {spread:.2e}",
         insight.place_matters or MIXED,

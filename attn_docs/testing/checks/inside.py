@@ -1,5 +1,6 @@
 """Checks of a module's inside: what the way of computing that reproduces it decides."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,6 +15,10 @@ from attn_docs.testing.structure import Structure
 from attn_docs.testing.subject import gradients
 from attn_docs.testing.wrongs import Inside
 
+NOT_RELATIVE = (
+    "the place counts, not the distance alone: the angles do not fit the pairs, or something "
+    "that is not the same for all features comes after the rotation, as a gain"
+)
 UNGROUPED = "no groups: as many key heads as query heads, or one"
 
 
@@ -120,13 +125,37 @@ def _read_back(readable: Readable) -> Judgement:
 
 
 def rotation(insight: ModuleInsight) -> Judgement:
-    """A query meets the key of its own position as if neither was rotated."""
+    """A query meets the key of its own position as if unrotated, others by their distance."""
     if cause := insight.wrongs.get("rotation"):
         return failed(cause, cause)
+    if insight.subject.claims.positions == "rotary" and (wrong := _not_relative(insight)):
+        return wrong
     if insight.structure is not None and insight.structure.how.rotary:
         return passed(f"queries and keys are rotated alike, pairs: {insight.structure.how.rotary}")
     evidence = insight.holds("rotation")
     return passed(evidence) if evidence else skipped("no rotation of queries and keys was seen")
+
+
+def _not_relative(insight: ModuleInsight) -> Judgement | None:
+    """Judge the weights of equal words: the distance alone may tell them apart; None if so."""
+    subject = insight.subject
+    words = subject.words(1, 1).expand(-1, subject.length, -1).contiguous()
+    for made in subject.record(words, causal=subject.always_causal).attended:
+        n, m = made.weights.shape[1:]
+        if n != m or not bool((made.weights.diagonal(dim1=1, dim2=2) > 0).all()):
+            continue
+        logs = made.weights.clamp(min=1e-30).log()
+        logs = logs - logs.diagonal(dim1=1, dim2=2)[..., None]
+        for distance in range(1, n - 1):
+            line = logs.diagonal(-distance, 1, 2)
+            spread = (line - line[:, :1]).abs().max().item()
+            if not spread <= 100 * subject.tolerance * max(1.0, line.abs().max().item()):
+                return failed(
+                    f"equal words {distance} apart get weights that differ by a factor of "
+                    f"{math.exp(min(spread, 99.0)):.3g} along the sequence",
+                    NOT_RELATIVE,
+                )
+    return None
 
 
 def projections(insight: ModuleInsight) -> Judgement:

@@ -16,6 +16,7 @@ PLACE: tuple[Kind, ...] = (
     "before",
     "values",
     "unknown",
+    "first row",
     "no diagonal",
     "one ahead",
 )

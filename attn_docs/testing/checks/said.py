@@ -22,7 +22,7 @@ from attn_docs.testing.subject import SubjectError, influence, seeded
 def claims(insight: ModuleInsight) -> Judgement:
     """What was said of the module is so."""
     said = []
-    for check in (_heads, _positions, _window, _dropout, _weights):
+    for check in (_heads, _scale, _positions, _window, _dropout, _weights):
         judgement = check(insight)
         if judgement is not None and judgement.verdict != "pass":
             return judgement
@@ -32,14 +32,23 @@ def claims(insight: ModuleInsight) -> Judgement:
 
 
 def _heads(insight: ModuleInsight) -> Judgement | None:
-    """num_heads: the number in the formula that was found."""
-    told, found = insight.subject.claims.num_heads, insight.structure
+    """num_heads: the number in the formula that was found, or as they ran."""
+    told, found = insight.subject.claims.num_heads, insight.num_heads
     if told is None or found is None:
         return None
-    if found.how.num_heads == told:
+    if found == told:
         return passed(f"{told} heads")
-    wrong = f"num_heads={told} was said, the layer has {found.how.num_heads}"
+    wrong = f"num_heads={told} was said, the layer has {found}"
     return failed(wrong, wrong)
+
+
+def _scale(insight: ModuleInsight) -> Judgement | None:
+    """scale: the property of that name has judged it; here, whether it could."""
+    told = insight.subject.claims.scale
+    if told is None or "scale" in insight.wrongs:
+        return None
+    known = insight.structure is not None or insight.holds("scale")
+    return passed(f"scale={told}") if known else unknown(f"scale={told}: it could not be measured")
 
 
 def _positions(insight: ModuleInsight) -> Judgement | None:

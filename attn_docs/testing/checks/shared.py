@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from typing import Literal
 
@@ -97,9 +98,8 @@ def prefix(insight: Insight) -> Judgement:
     loud[..., kept:, :] = 1e4 * x[..., kept:, :].sign()  # so large that a fill too small shows
     error = (subject.call(loud, causal=True) - whole)[..., :kept, :].abs().max().item()
     if not error <= 100 * subject.tolerance:
-        return failed(
-            f"words of ±1e4 after the first {kept} change those by {error:.2e}", TOO_SMALL
-        )
+        cause = OVERFLOW if math.isnan(error) else TOO_SMALL
+        return failed(f"words of ±1e4 after the first {kept} change those by {error:.2e}", cause)
     return _single(subject, kept) or passed(
         f"every beginning of {total} positions is the same run alone"
     )
@@ -120,6 +120,7 @@ def _single(subject: Subject, kept: int) -> Judgement | None:
     return failed(f"in float32 other words after the first {kept} change those by {error:.2e}")
 
 
+OVERFLOW = "large scores overflow: the largest of a row is not subtracted before the exponential"
 TOO_SMALL = "masked keys still get a weight: the fill value is too small"
 REAL, PAD = 4, 3
 Side = Literal["right", "left"]
@@ -139,7 +140,9 @@ def padding(insight: Insight) -> Judgement:
     for side, slots in itertools.product(sides, (noise, -noise)):
         error = (_padded(subject, x, slots, side) - alone).abs().max().item()
         if not error <= 100 * subject.tolerance:
-            return failed(f"{PAD} slots of ±1e4 on the {side} change the output by {error:.2e}")
+            cause = OVERFLOW if math.isnan(error) else ""
+            slots_are = f"{PAD} slots of ±1e4 on the {side}"
+            return failed(f"{slots_are} change the output by {error:.2e}", cause)
         worst = max(worst, error)
     if subject.masks_each_sample and (wrong := _own_padding(subject)):
         return wrong
@@ -263,6 +266,7 @@ def permutation(insight: Insight) -> Judgement:
     return failed(f"a shuffled input differs by {error:.2e}")
 
 
+MIXED_TYPES = "numbers of two precisions meet: cast what was computed in float32 back"
 HALVES = {torch.float16: 0.05, torch.bfloat16: 0.25}  # how far rounding may carry, of the largest
 
 
@@ -288,6 +292,8 @@ def half_precision(insight: Insight) -> Judgement:
             if "overflow" in raised.reason:
                 cause = f"the fill value of the mask is too large for {name}: use −inf"
                 return failed(f"{name} raised: {raised.reason}", cause)
+            if "same dtype" in raised.reason or "expected scalar type" in raised.reason:
+                return failed(f"{name} raised: {raised.reason}", MIXED_TYPES)
             refused_by.append(f"{name} raised: {raised.reason}")
             continue
         if not worst < limit:
@@ -306,8 +312,7 @@ def _loud(subject: Subject) -> Judgement | None:
     output = single.call(x).detach()
     if output.isfinite().all():
         return None
-    cause = "the softmax overflows: subtract the largest score of a row first"
-    return failed(f"words of ±{x.abs().max():.0f} in float32 give numbers not finite", cause)
+    return failed(f"words of ±{x.abs().max():.0f} in float32 give numbers not finite", OVERFLOW)
 
 
 def _plain(subject: Subject, mask: Tensor | None) -> Tensor:
