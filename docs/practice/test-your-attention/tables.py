@@ -106,14 +106,18 @@ def numbers() -> dict[str, str]:
         name.replace(" ", "_"): str(count(name, "real classes"))
         for name in ("configurations", "passed", "by design", "false alarms")
     }
+    right = {
+        f"right_{name}": count(f"right {name.replace('_', ' ')}", "right")
+        for name in ("passed", "not_judged")
+    }
+    right["right_failed"] = count("right", "right") - sum(right.values())
     slowest = max(NOW("worst", part=part, group="all") for part in FORMS)
     return {
         "of_functions": str(len(OF_FUNCTIONS)),
         "properties": str(len(PROPERTIES)),
         "missed": str(sum(count("wrong", p) - count("caught", p) for p in STRANGERS)),
         "right": str(count("right", "right")),
-        "right_passed": str(count("right passed", "right")),
-        "right_not_judged": str(count("right not judged", "right")),
+        **{name: str(number) for name, number in right.items()},
         "median_seconds": f"{NOW('median', part='masked', group='all'):.1f}",
         "worst_seconds": f"{slowest:.1f}",
         "transformers": importlib.metadata.version("transformers"),
