@@ -68,7 +68,8 @@ def check_module(
         lengths: Numbers of words that the module must take. The checks use these alone where it
             refuses others, as if its length is fixed.
         adapter: An `Adapter`, or a function that calls the module; guessed from the names of
-            `forward`'s arguments if None.
+            `forward`'s arguments if None. What else is guessed, as the form of a mask, the evidence
+            of "oracle" says.
         require: Properties that have to be judged besides `attn_docs.testing.ATTENTION`, as
             "oracle" or "cache": otherwise the verdict is "not judged".
         waive: Properties that may fail, each with the reason, which the report shows.
@@ -110,21 +111,9 @@ def check_module(
     check_names("require", require)
     check_reasons(waive)
     adapter = adapter_for(module, adapter)
+    sizes = {"embed_dim": embed_dim, "context_dim": context_dim or embed_dim}
     with one_thread(), random_state_kept(), torch.enable_grad():
-        try:
-            subject = subject_of(
-                module,
-                adapter,
-                embed_dim=embed_dim,
-                context_dim=context_dim or embed_dim,
-                claims=claims,
-            )
-            insight = look_inside(subject)
-        except SubjectError as error:
-            raise ValueError(
-                f"module must run on {claims.length} words, in evaluation and in training; "
-                f"it raised {error}"
-            ) from error
+        insight = _looked_at(module, adapter, sizes, claims)
 
         def not_asked(name: str) -> str:
             noise = insight.subject.chance.noisy and name not in DESPITE_NOISE
@@ -132,6 +121,19 @@ def check_module(
 
         found = waived(findings(CHECKS, insight, not_asked), waive)
     return Report(type(module).__name__, found, (*ATTENTION, *require))
+
+
+def _looked_at(
+    module: nn.Module, adapter: Adapter, sizes: Mapping[str, int], claims: Claims
+) -> ModuleInsight:
+    """Return what is known of the module; refuse one that does not run."""
+    try:
+        return look_inside(subject_of(module, adapter, claims=claims, **sizes))
+    except SubjectError as error:
+        raise ValueError(
+            f"module must run on {claims.length} words, in evaluation and in training; "
+            f"it raised {error}"
+        ) from error
 
 
 def _seen_despite_mask(insight: ModuleInsight) -> str:

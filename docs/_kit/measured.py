@@ -18,7 +18,20 @@ from typing import Any
 
 from docs._kit.text import texts
 
-UNITS = {"ratio", "ms", "s", "B", "KiB", "MiB", "GFLOP/s", "GB/s", "FLOP/B", "nat", "steps"}
+UNITS = {
+    "ratio",
+    "ms",
+    "s",
+    "B",
+    "KiB",
+    "MiB",
+    "GFLOP/s",
+    "GB/s",
+    "FLOP/B",
+    "nat",
+    "steps",
+    "layers",
+}
 REQUIRED = {"quantity", "value", "unit", "kernel"}
 
 

@@ -1,6 +1,6 @@
 """Runs blocks one after another, each alone: `blocks.run` starts this file as a program.
 
-It is started as a reader's interpreter would be (`python -I -W error`, in no project's folder),
+It is started as a reader's interpreter would be (`python -I -W error …`, in no project's folder),
 imports what is slow to import, and forks for each block. The block finds what it would find in an
 interpreter of its own, where only the importing is done already; tests/site/test_alone.py holds
 the two against each other.

@@ -2,7 +2,8 @@
 
 A block is a whole program. What it prints stands under the statement that printed it, as
 comment lines at the margin: `#> text`. A block that cannot run everywhere says so to the reader
-in its first line: `# skip: needs a GPU`.
+in its first line: `# skip: needs a GPU`. One that needs other packages names them there, and is
+run where they are installed: `# pip install transformers`.
 """
 
 import ast
@@ -22,6 +23,12 @@ ROOT = Path(__file__).parents[2]
 INCLUDE = re.compile(r'--8<-- "(?P<path>[^":]+\.py)(?::(?P<section>\w+))?"\s*')
 DOCSTRING_BLOCK = re.compile(r"^(?P<indent> *)```python\n(?P<source>.*?)^ *```$", re.M | re.S)
 SKIP = re.compile(r"# skip\b:?(?P<reason>.*)")
+INSTALL = re.compile(r"# pip install (?P<packages>.+)")
+# every warning is an error, but one that importing x-transformers brings about
+WARNINGS = (
+    *("-W", "error"),
+    *("-W", "ignore:`torch.jit.script` is deprecated:DeprecationWarning"),
+)
 
 Outputs = dict[int, list[str]]  # last line of a statement -> the lines it printed
 
@@ -60,6 +67,12 @@ def skip_reason(source: str) -> str | None:
     return match["reason"].strip()
 
 
+def packages_of(source: str) -> set[str]:
+    """Return the packages that a block says it needs besides what the page's line installs."""
+    match = INSTALL.match(source)
+    return {name.partition("==")[0] for name in match["packages"].split()} if match else set()
+
+
 def written_outputs(source: str) -> Outputs:
     """Return the `#>` lines of a block under the last line of the statement they follow."""
     try:
@@ -95,7 +108,7 @@ def with_outputs(source: str, outputs: Outputs) -> str:
 @functools.cache
 def _runner() -> subprocess.Popen[str]:
     """Return the process that runs blocks, each alone: see alone.py."""
-    command = [sys.executable, "-I", "-W", "error", str(Path(__file__).with_name("alone.py"))]
+    command = [sys.executable, "-I", *WARNINGS, str(Path(__file__).with_name("alone.py"))]
     # a process that was forked hangs where another one's threads should be
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     pipe = subprocess.PIPE

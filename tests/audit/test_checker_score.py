@@ -2,8 +2,12 @@
 
 import pytest
 
+from docs._kit.measured import load
+from docs._tools.page import DOCS
 from tests.testing import hosts
 from tests.testing.score import CAUGHT, PASSED, host_rows
+
+STORED = load(str(DOCS / "practice/test-your-attention/tables.py"))["score"]
 
 # of all bugs in a host: how many may be missed, and how many caught under another name
 AIMS = {"masked": (1, 4), "decoder": (1, 4), "encoder": (1, 1)}
@@ -21,3 +25,9 @@ def test_the_bugs_are_caught_and_named_in_every_host(form):
         may_miss, may_misname = AIMS[form]
         assert len(missed) <= may_miss, (kind, missed)
         assert len(unnamed) <= may_misname, (kind, unnamed)
+        counted = {"wrong": len(wrong), "caught": len(wrong) - len(missed)}
+        counted["named"] = len(wrong) - len(unnamed)
+        stored = {name: STORED(name, part=form, group=kind) for name in counted}
+        assert counted == stored, (
+            f"{form}, {kind}: run `make bench PAGE=practice/test-your-attention`"
+        )

@@ -25,7 +25,9 @@ OFFLINE = [
 @pytest.fixture
 def kernel(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the kernel of a reader who has Jupyter, and what pip downloads for the first cell."""
-    python = environment(tmp_path / "reader", {"ipykernel", "pip"} | asked(site))
+    shown = {block for page in site.pages.values() for block in built.python_blocks(page)}
+    besides = {"ipykernel", "pip"}.union(*map(blocks.packages_of, shown))
+    python = environment(tmp_path / "reader", besides | asked(site))
     command = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     spec = tmp_path / "kernels/reader/kernel.json"
     spec.parent.mkdir(parents=True)

@@ -27,19 +27,32 @@ def test_each_cell_of_a_grid_is_a_verdict(language, section):
     rows = [group for group in root.iter("g") if group.get("data-row")]
     names = [name for shown in bugs.SECTIONS[section].values() for name in shown]
     assert [row.get("data-row") for row in rows] == names
-    places = [round(place, 2) for place in figures.column_places()]
+    places = [round(place, 2) for place in figures.column_places(section)]
     for row in rows:
         cells = {}
         for path in row.iter("path"):
             # a mark starts at its left: half its own width from its column's middle
             verdict = path.get("data-verdict")
             assert (path.get("fill") == figures.ACCENT) == (verdict == "fail")
-            half = {"fail": 4.5, "pass": 1.5, "not-applicable": 2.5}[verdict]
+            half = {"fail": 4.5, "pass": 1.5, "no-verdict": 2.5}[verdict]
             for left in re.findall(r"M([\d.]+) ", path.get("d")):
                 cells[round(float(left) + half, 1)] = verdict
         seen = [cells[round(place, 1)].replace("-", " ") for place in places]
         assert seen == figures.cells_of(row.get("data-row"))
-        assert len(cells) == len(places) == len(bugs.COLUMNS) + 2
+        assert len(cells) == len(places) == len(figures.columns_of(section)) + 2
+
+
+@languages
+@pytest.mark.parametrize("section", bugs.SECTIONS)
+def test_a_grid_leaves_out_what_fails_for_none_of_its_bugs_and_says_how_many(language, section):
+    left_out = set(bugs.COLUMNS) - set(figures.columns_of(section))
+    assert not left_out & set(bugs.SECTIONS[section])
+    for name in bugs.bugs_of(section):
+        found = dict(zip(bugs.COLUMNS, bugs.verdicts(name), strict=True))
+        assert "fail" not in {found[column] for column in left_out}
+    said = " ".join(parse(f"matrix-{section}", language).itertext())
+    numbers = {int(number) for number in re.findall(r"\d+", said)}
+    assert {len(left_out), len(bugs.COLUMNS)} <= numbers
 
 
 @languages
@@ -54,8 +67,8 @@ def test_what_holds_in_a_wrong_layer_is_not_called_missed(language):
 @languages
 def test_headings_of_a_grid_are_the_properties_in_order(language):
     texts = [t for t in parse("matrix-mask", language).iter("text") if t.get("transform")]
-    assert [text.text for text in texts][2:] == bugs.COLUMNS
-    for text, place in zip(texts, figures.column_places(), strict=True):
+    assert [text.text for text in texts][2:] == figures.columns_of("mask")
+    for text, place in zip(texts, figures.column_places("mask"), strict=True):
         assert float(re.search(r"translate\(([\d.]+)", text.get("transform"))[1]) == pytest.approx(
             place, abs=0.01
         )

@@ -1,5 +1,7 @@
 """What the page on the checker claims."""
 
+import importlib.metadata
+import re
 from collections import Counter
 from xml.etree import ElementTree as ET
 
@@ -7,10 +9,12 @@ import pytest
 import torch
 from torch import nn
 
+from attn_docs.exhibits.practice import scaled_by_embed_dim
 from attn_docs.testing import PROPERTIES, Adapter, Finding, Report, check_attention, check_module
 from docs._kit.text import texts
-from docs._tools.blocks import ROOT
+from docs._tools.blocks import ROOT, packages_of
 from docs._tools.page import page_module
+from tests.testing import hosts
 
 figures = page_module("practice/test-your-attention", "figures")
 tables = page_module("practice/test-your-attention", "tables")
@@ -77,7 +81,7 @@ def test_a_waiver_is_shown_with_its_reason_and_what_it_waives():
 def test_the_file_for_pytest_fails_where_the_module_is_wrong():
     names = run("test_file")
     names["test_attention"]()
-    names["MultiHeadAttention"] = lambda *_: run("printed_report")["Attention"](64)
+    names["MultiHeadAttention"] = scaled_by_embed_dim.Attention
     with pytest.raises(AssertionError, match="scaled by √embed_dim"):
         names["test_attention"]()
 
@@ -162,10 +166,59 @@ def test_the_bars_of_the_search_are_the_distances(language):
 
 def test_the_figure_shows_what_the_checker_finds():
     assert figures.module_output().shape == (6, 32)
-    report = run("printed_report")["report"]
+    report = check_module(scaled_by_embed_dim.Attention(32, 4), embed_dim=32)
     assert "scaled by √embed_dim" in next(
         finding.cause for finding in report.failures if finding.property == "scale"
     )
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_figure_of_the_stages_shows_which_keys_were_met(language):
+    root = ET.fromstring(figures.FIGURES["stages"](language))  # noqa: S314 - our own
+    shown = [float(e.attrib["data-cosine"]) for e in root.iter() if e.get("data-cosine")]
+    made = [figures.met(tiled=tiled) for tiled in (False, True)]
+    assert shown == [pytest.approx(c, abs=0.005) for panel in made for row in panel for c in row]
+    orders = [[row.index(max(row)) for row in panel] for panel in made]
+    assert orders == [[0, 0, 1, 1], [0, 1, 0, 1]]
+    assert all(max(row) > 1 - 1e-9 and min(row) < 0.5 for panel in made for row in panel)
+
+
+@pytest.mark.parametrize(("tiled", "verdict"), [(False, "pass"), (True, "fail")])
+def test_the_checker_sees_what_the_figure_of_the_stages_shows(tiled, verdict):
+    report = check_module(figures.Grouped(tiled=tiled), embed_dim=figures.EMBED_DIM)
+    assert verdicts(report)["group order"] == verdict
+
+
+def test_the_tables_hold_what_was_measured_and_all_hosts():
+    lines = tables.hosts("en").splitlines()[2:]
+    made = [(form, kind) for form in hosts.FORMS for kind in hosts.FORM_KINDS[form]]
+    for line, (form, kind) in zip(lines, made, strict=False):
+        _, bugs, before, now = (cell.strip(" |") for cell in line.split(" | "))
+        shown = sum(hosts.shows(form, kind, bug) for bug in hosts.BUGS)
+        assert int(bugs) == shown, (form, kind)
+        for cell, of in ((before, tables.BEFORE), (now, tables.NOW)):
+            counts = [of(name, part=form, group=kind) for name in ("caught", "named")]
+            assert [int(number) for number in re.findall(r"\d+", cell)] == counts
+    assert len([line for line in lines if line.startswith("|")]) == len(made)
+
+
+def test_the_command_on_the_page_fails_for_its_layer():
+    shown = tables.command("en").splitlines()
+    assert shown[1].startswith("$ python -m attn_docs.testing attn_docs.exhibits.practice.")
+    assert "failed" in next(line for line in shown if line.startswith("Attention:"))
+    assert shown[-3:] == ["$ echo $?", "1", "```"]
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.stem)
+def test_a_block_names_what_has_to_be_installed_for_it(file):
+    source = file.read_text(encoding="utf-8")
+    used = set(re.findall(r"^(?:from|import) (\w+)", source, re.M)) - {"torch", "attn_docs"}
+    asked = {name.replace("-", "_") for name in packages_of(source)}
+    assert asked == used
+    pins = (ROOT / "requirements" / "test.txt").read_text(encoding="utf-8")
+    assert all(re.search(f"^{name}==", pins, re.M) for name in packages_of(source))
+    for name, version in re.findall(r"([\w-]+)==([\d.]+)", source.splitlines()[0]):
+        assert importlib.metadata.version(name) == version
 
 
 def test_an_adapter_keeps_its_words():

@@ -37,7 +37,7 @@ print(json.dumps(state))
 
 def fresh(block: str) -> str:
     """Run what a reader copies in a new interpreter; return all that it prints."""
-    command = [sys.executable, "-I", "-W", "error", "-"]
+    command = [sys.executable, "-I", *blocks.WARNINGS, "-"]
     done = subprocess.run(  # noqa: S603
         command, input=block, capture_output=True, text=True, check=False, cwd="/"
     )

@@ -65,6 +65,14 @@ def test_a_skip_with_a_reason_is_reported_as_skipped(verdicts) -> None:
         verdicts(INCLUDE, "# skip: needs a GPU\n")
 
 
+def test_a_block_that_asks_for_packages_is_run_and_says_which(verdicts) -> None:
+    asks = "# pip install transformers x-transformers==2.0\n"
+    assert blocks.packages_of(asks) == {"transformers", "x-transformers"}
+    assert blocks.packages_of(f"import torch\n{asks}") == set()
+    [said] = verdicts(INCLUDE, f"{asks}1 / 0\n")
+    assert "ZeroDivisionError" in said
+
+
 def test_blocks_share_nothing(verdicts) -> None:
     page = INCLUDE + INCLUDE.replace("canary", "second")
     (blocks.ROOT / "attn_docs" / "second.py").write_text("print(x)\n", encoding="utf-8")

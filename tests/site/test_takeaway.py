@@ -18,6 +18,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from docs._tools import built
+from docs._tools.blocks import WARNINGS
 from tests.conftest import ROOT, Site
 
 CHAPTER = "foundations/bilinear/"
@@ -108,7 +109,7 @@ def test_llms_lists_every_page_and_holds_it(site: Site, root):
 def run(python: Path, blocks: list[str]) -> list[str]:
     """Run blocks in one interpreter, each with names of its own; return what they print."""
     runner = "import json, sys\nfor b in json.load(sys.stdin): exec(b, {'__name__': '__main__'})"
-    command, given = [python, "-I", "-W", "error", "-c", runner], json.dumps(blocks)
+    command, given = [python, "-I", *WARNINGS, "-c", runner], json.dumps(blocks)
     done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

@@ -367,3 +367,9 @@ def test_a_triangle_that_is_not_applied_is_seen():
 def test_bad_fields(fields, error, message):
     with pytest.raises(error, match=re.escape(message)):
         Adapter(**fields)
+
+
+def test_a_report_says_what_was_guessed():
+    evidence = found(check_module(Renamed(), embed_dim=DIM), "oracle").evidence
+    assert evidence.endswith("; guessed: attention_mask is added to the scores (2 axes)")
+    assert "guessed" not in found(check_module(SameName(), embed_dim=DIM), "oracle").evidence

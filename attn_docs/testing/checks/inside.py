@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +24,15 @@ UNGROUPED = "no groups: as many key heads as query heads, or one"
 
 
 def oracle(insight: ModuleInsight) -> Judgement:
-    """The output is the formula's, in evaluation and in training."""
+    """The output is the formula's; the evidence says what was guessed of how to call the module."""
+    judgement, guessed = _of_formula(insight), insight.subject.adapter.guessed
+    if not guessed:
+        return judgement
+    return replace(judgement, evidence=f"{judgement.evidence}; guessed: {guessed}")
+
+
+def _of_formula(insight: ModuleInsight) -> Judgement:
+    """Judge the output, in evaluation and in training."""
     found, wrong = insight.structure, "; ".join(insight.wrongs.values())
     if wrong:
         return failed(insight.training_differs or wrong, wrong)

@@ -57,7 +57,7 @@ def _positions(insight: ModuleInsight) -> Judgement | None:
     if not told:
         return None
     if not _order_matters(subject):
-        wrong = "it is said to add positions, and the order of the words changes nothing"
+        wrong = "positions were said to be added, and the order of the words changes nothing"
         return failed(wrong, "positions are not applied, or not to both queries and keys")
     if told is True:
         return passed("the order of the words matters")

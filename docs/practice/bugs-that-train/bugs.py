@@ -19,6 +19,11 @@ COLUMNS = [prop for section in SECTIONS.values() for prop in section]
 ORDER = [name for section in SECTIONS.values() for names in section.values() for name in names]
 
 
+def bugs_of(section: str) -> list[str]:
+    """Return the bugs of a section of the page, in its order."""
+    return [name for names in SECTIONS[section].values() for name in names]
+
+
 def layer(name: str, *, grouped: bool = False, seed: int = 0) -> torch.nn.Module:
     """Build the layer of an exhibit, or the right one, with the same first weights."""
     place = "attn_docs.examples.practice.bugs_that_train" if name == "right" else ""

@@ -14,6 +14,7 @@ from docs._kit.text import texts
 from .bugs import (
     COLUMNS,
     SECTIONS,
+    bugs_of,
     last,
     losses,
     training,
@@ -22,11 +23,12 @@ from .bugs import (
 
 KEY = "practice-bugs-that-train"
 PITCH, GAP, SIZE = 13.6, 6, 9  # of the columns of a matrix, between its blocks, of a filled cell
+LINE, WIDTH = 18, 310  # of its legend
 # what holds is no miss, so it is drawn as what it is: nothing to see
 LOOKS: dict[str, dict[str, object]] = {
     "fail": {"fill": ACCENT},
     "pass": {"fill": INK, "fill_opacity": 0.45},
-    "not applicable": {"fill": "none", "stroke": INK},
+    "no verdict": {"fill": "none", "stroke": INK},
 }
 
 CURVES = (
@@ -90,31 +92,53 @@ def cells_of(name: str) -> list[str]:
     """Return the verdict of each column: the shape test, the loss, the properties."""
     loss = "fail" if training(name).kind == "breaks" else "pass"
     # the figure tells what caught a bug from what held; what was not judged did neither
-    shown = ("not applicable" if v == "not judged" else v for v in verdicts(name))
-    return ["pass", loss, *shown]
+    shown = {
+        column: verdict if verdict in LOOKS else "no verdict"
+        for column, verdict in zip(COLUMNS, verdicts(name), strict=True)
+    }
+    return ["pass", loss, *(shown[column] for column in columns_of(section_of(name)))]
 
 
-def column_places() -> list[float]:
+def section_of(name: str) -> str:
+    """Return the section of the page in which a bug stands."""
+    return next(section for section in SECTIONS if name in bugs_of(section))
+
+
+@functools.cache
+def columns_of(section: str) -> list[str]:
+    """Return the properties that catch a bug of a section: a phone has no room for those that hold.
+
+    What they were made for stands here as well, whether or not it catches one.
+    """
+    caught = {
+        column
+        for name in bugs_of(section)
+        for column, verdict in zip(COLUMNS, verdicts(name), strict=True)
+        if verdict == "fail"
+    }
+    return [column for column in COLUMNS if column in caught or column in SECTIONS[section]]
+
+
+def column_places(section: str) -> list[float]:
     """Return where each column's middle is; a gap parts the blocks."""
-    places, x = [], 8.0
-    firsts = {next(iter(section)) for section in SECTIONS.values()}
-    for column in ("shape", "trains", *COLUMNS):
-        if column in firsts:
-            x += GAP
+    places, x, block = [], 8.0, ""
+    for column in ("shape", "trains", *columns_of(section)):
+        of = next((key for key, shown in SECTIONS.items() if column in shown), "")
+        x += GAP if of != block else 0
         places.append(x)
-        x += PITCH
+        x, block = x + PITCH, of
     return places
 
 
 def matrix(language: str, section: str) -> str:
     """Draw which check catches which bug of a section of the page."""
     text = texts(__file__, "matrix", language)
-    names = [name for shown in SECTIONS[section].values() for name in shown]
+    names = bugs_of(section)
     top, row_height = 136, 30
-    height = top + row_height * len(names) + 22
-    drawing = canvas(400, height)
-    places = column_places()
-    headings = (text["shape"], text["trains"], *COLUMNS)
+    below = top + row_height * len(names) + 14
+    places = column_places(section)
+    drawing = canvas(max(WIDTH, places[-1] + SIZE), below + 2 * LINE + 8)
+    headings = (text["shape"], text["trains"], *columns_of(section))
     for x, heading in zip(places, headings, strict=True):
         write(
             drawing, heading, 0, 0, 11, text_anchor="start",
@@ -123,22 +147,11 @@ def matrix(language: str, section: str) -> str:
     for index, name in enumerate(names):
         y = top + row_height * index
         write(drawing, name, 2, y + 8, 11, text_anchor="start", data_bug=name)
-        middle = y + 21
-        marks: dict[str, list[str]] = {"fail": [], "pass": [], "not applicable": []}
-        for x, verdict in zip(places, cells_of(name), strict=True):
-            marks[verdict].append(_mark(verdict, x, middle))
-        group = drawsvg.Group(data_row=name)
-        for verdict, paths in marks.items():
-            kind = verdict.replace(" ", "-")
-            if paths:
-                group.append(drawsvg.Path("".join(paths), **LOOKS[verdict], data_verdict=kind))
-        drawing.append(group)
-    y = height - 8
-    x = 8.0
-    for verdict, label in zip(("fail", "pass", "not applicable"), text["legend"], strict=True):
-        drawing.append(drawsvg.Path(_mark(verdict, x, y), **LOOKS[verdict]))
-        write(drawing, label, x + 10, y, 11, text_anchor="start")
-        x += 88 if verdict == "fail" else 190
+        drawing.append(_row(name, places, y + 21))
+    _legend(drawing, text["legend"], below)
+    rest = len(COLUMNS) - len(columns_of(section))
+    said = text["rest"].format(rest=rest, count=len(COLUMNS))
+    write(drawing, said, 2, below + 2 * LINE, 11, text_anchor="start")
     rows = text["join"].join(
         text["row"].format(
             name=name,
@@ -152,8 +165,29 @@ def matrix(language: str, section: str) -> str:
         for name in names
     )
     title = text["title"].format(section=text["sections"][section])
-    desc = text["desc"].format(count=len(COLUMNS), rows=rows)
+    desc = text["desc"].format(count=len(columns_of(section)), rest=said, rows=rows)
     return finish(drawing.as_svg(header=""), f"{KEY}-matrix-{section}", title, desc)
+
+
+def _row(name: str, places: list[float], middle: float) -> drawsvg.Group:
+    """Return the marks of a bug: one path for each verdict."""
+    marks: dict[str, list[str]] = {verdict: [] for verdict in LOOKS}
+    for x, verdict in zip(places, cells_of(name), strict=True):
+        marks[verdict].append(_mark(verdict, x, middle))
+    group = drawsvg.Group(data_row=name)
+    for verdict, paths in marks.items():
+        if paths:
+            kind = verdict.replace(" ", "-")
+            group.append(drawsvg.Path("".join(paths), **LOOKS[verdict], data_verdict=kind))
+    return group
+
+
+def _legend(drawing: drawsvg.Drawing, labels: list[str], y: float) -> None:
+    """Say what the marks mean: two in a line, and the third below."""
+    places = ((8.0, y), (96.0, y), (8.0, y + LINE))
+    for verdict, label, (x, middle) in zip(LOOKS, labels, places, strict=True):
+        drawing.append(drawsvg.Path(_mark(verdict, x, middle), **LOOKS[verdict]))
+        write(drawing, label, x + 10, middle, 11, text_anchor="start")
 
 
 def _mark(verdict: str, x: float, y: float) -> str:

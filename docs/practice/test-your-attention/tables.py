@@ -1,10 +1,25 @@
-"""What each property of the checker asks."""
+"""What each property of the checker asks, what its command says, what it was measured to catch."""
+
+import importlib.metadata
+import io
+import shlex
+from contextlib import redirect_stdout
 
 from attn_docs.testing import PROPERTIES
+from attn_docs.testing.command import main
 from attn_docs.testing.function import CHECKS as OF_FUNCTIONS
 from attn_docs.testing.module import CHECKS as OF_MODULES
 from docs._kit.markdown import table
+from docs._kit.measured import load
 from docs._kit.text import texts
+
+STORED = load(__file__)
+BEFORE, NOW = STORED["first_edition"], STORED["score"]
+FORMS = ("masked", "decoder", "encoder")
+STRANGERS = ("strangers", "functions", "hard")
+COMMAND = """\
+attn_docs.exhibits.practice.causal_off_by_one:Attention \\
+    --init '{"embed_dim": 32, "num_heads": 4}' --embed-dim 32 --causal"""
 
 
 def properties(language: str) -> str:
@@ -23,9 +38,89 @@ def properties(language: str) -> str:
     return table(header, rows).replace("---:", ":--", 1).replace("---:", ":-:")
 
 
-TABLES = {"properties": properties}
+def count(quantity: str, part: str, group: str = "all") -> int:
+    """Return how many layers of a group came to something."""
+    return int(NOW(quantity, part=part, group=group))
+
+
+def groups(part: str) -> list[str]:
+    """Return the hosts of a form, as they were measured."""
+    found = (value["group"] for value in NOW.values if value["part"] == part)
+    return [group for group in dict.fromkeys(found) if group != "all"]
+
+
+def command(_: str) -> str:
+    """Return a command as it is typed, and what it prints, but for the seconds."""
+    with redirect_stdout(io.StringIO()) as printed:
+        code = main(shlex.split(COMMAND.replace("\\\n", "")))
+    report = printed.getvalue().rpartition("\nchecked in")[0]
+    shown = f"$ python -m attn_docs.testing {COMMAND}\n{report}\n$ echo $?\n{code}"
+    return f"```console\n{shown}\n```"
+
+
+def hosts(language: str) -> str:
+    """Return how many of the bugs were caught and named in each host, before and now."""
+    text = texts(__file__, "hosts", language)
+    rows = []
+    for form in FORMS:
+        for group in groups(form):
+            before, now = (
+                [int(of(name, part=form, group=group)) for name in ("caught", "named")]
+                for of in (BEFORE, NOW)
+            )
+            shown = (text["pair"].format(caught=c, named=n) for c, n in (before, now))
+            name = text["row"].format(form=text[form], host=text[group])
+            rows.append((name, str(count("wrong", form, group)), *shown))
+    return f"{table(text['header'], rows)}\n\n{NOW.caption(text['caption'], language)}"
+
+
+def strangers(language: str) -> str:
+    """Return how many wrong layers were caught that the checks were not written for."""
+    text = texts(__file__, "strangers", language)
+    rows = [
+        (text[part], *(str(count(name, part)) for name in ("wrong", "caught", "named")))
+        for part in STRANGERS
+    ]
+    return table(text["header"], rows)
+
+
+def missed(language: str) -> str:
+    """Return each kind of wrong code that is not caught, with the reason."""
+    text = texts(__file__, "missed", language)
+    names = dict.fromkeys(v["layer"] for v in NOW.values if v["quantity"] == "missed")
+    return table(text["header"], [text["layers"][name] for name in names]).replace("---:", "---")
+
+
+TABLES = {
+    "missed": missed,
+    "command": command,
+    "properties": properties,
+    "hosts": hosts,
+    "strangers": strangers,
+}
 
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the page's sentences use."""
-    return {"of_functions": str(len(OF_FUNCTIONS)), "properties": str(len(PROPERTIES))}
+    real = {
+        name.replace(" ", "_"): str(count(name, "real classes"))
+        for name in ("configurations", "passed", "by design", "false alarms")
+    }
+    right = {
+        f"right_{name}": count(f"right {name.replace('_', ' ')}", "right")
+        for name in ("passed", "not_judged")
+    }
+    right["right_failed"] = count("right", "right") - sum(right.values())
+    slowest = max(NOW("worst", part=part, group="all") for part in FORMS)
+    return {
+        "of_functions": str(len(OF_FUNCTIONS)),
+        "properties": str(len(PROPERTIES)),
+        "missed": str(sum(count("wrong", p) - count("caught", p) for p in STRANGERS)),
+        "right": str(count("right", "right")),
+        **{name: str(number) for name, number in right.items()},
+        "median_seconds": f"{NOW('median', part='masked', group='all'):.1f}",
+        "worst_seconds": f"{slowest:.1f}",
+        "transformers": importlib.metadata.version("transformers"),
+        "x_transformers": importlib.metadata.version("x-transformers"),
+        **real,
+    }

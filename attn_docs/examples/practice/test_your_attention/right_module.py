@@ -1,5 +1,3 @@
-from collections import Counter
-
 from torch import nn
 
 from attn_docs.testing import check_module
@@ -18,25 +16,13 @@ class Attention(nn.Module):
         return self.out((weights @ v).transpose(1, 2).flatten(2))
 
 report = check_module(Attention(), embed_dim=32)
-print(report.passed, dict(Counter(finding.verdict for finding in report.findings)))
-#> True {'pass': 17, 'not applicable': 17}
+print(report.headline)
+#> Attention: passed; formula: judged; 17 pass, 17 not applicable
 for finding in report.findings:
-    if finding.verdict == "pass":
-        print(finding.property)
-#> runs
-#> oracle
-#> scale
-#> weights
-#> gradients
-#> attends
-#> equal words
-#> value projection
-#> projections
-#> head layout
-#> long sequences
-#> batch
-#> permutation
-#> dropout off in eval
-#> half precision
-#> input unchanged
-#> deterministic
+    if finding.property in ("oracle", "scale", "equal words", "causality", "padding"):
+        print(f"{finding.verdict:14} {finding.property:11} {finding.evidence}")
+#> pass           oracle      reproduced with 4 heads of 8
+#> pass           scale       scores are divided by 2.828
+#> pass           equal words 2 and 6 equal words give what one gives: their weights sum to 1
+#> not applicable causality   not said to be causal
+#> not applicable padding     it takes no mask

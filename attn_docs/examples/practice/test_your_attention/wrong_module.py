@@ -15,42 +15,14 @@ class Attention(nn.Module):
         return self.out((weights @ v).flatten(2))
 
 report = check_module(Attention(), embed_dim=32)
-print(report.passed)
-#> False
-for finding in report.findings:
-    cause = finding.cause.split(":")[0]
-    print(f"{finding.verdict:14} {finding.property:19} {cause}".rstrip())
-#> pass           runs
-#> fail           oracle              the heads of one position attend to each other
-#> pass           scale
-#> pass           weights
-#> pass           gradients
-#> fail           attends             the heads of one position attend to each other
-#> pass           equal words
-#> pass           value projection
-#> pass           projections
-#> fail           head layout         the heads of one position attend to each other
-#> not applicable group order
-#> not applicable rotation
-#> not applicable mask used
-#> not applicable mask polarity
-#> not applicable mask axis
-#> not applicable mask place
-#> not applicable causality
-#> not applicable prefix
-#> not applicable padding
-#> not applicable empty rows
-#> not applicable packing
-#> pass           long sequences
-#> not applicable flags agree
-#> not applicable claims
-#> not applicable options used
-#> pass           batch
-#> pass           permutation
-#> not applicable cross-attention
-#> not applicable dropout
-#> pass           dropout off in eval
-#> not applicable cache
-#> pass           half precision
-#> pass           input unchanged
-#> pass           deterministic
+print(report.headline)
+#> Attention: failed; formula: judged; 3 fail, 14 pass, 17 not applicable
+for finding in report.failures:
+    print(f"{finding.property}: {finding.evidence.split(':')[0]}")
+#> oracle: the heads of one position attend to each other
+#> attends: output 0 does not depend on word 1, as for 30 of 30 pairs
+#> head layout: the heads of one position attend to each other
+print("likely cause:", *report.failures[0].cause.split(": "), sep="\n    ")
+#> likely cause:
+#>     the heads of one position attend to each other
+#>     transpose heads and length first
