@@ -39,8 +39,7 @@ class Layer:
 class Recording:
     """One call on one sample: what went in, what the layers did, and what came out.
 
-    `mask` is what is known to be hidden in that call, `attended` each attention as it ran, and
-    `across` tells whether heads of one position were multiplied with each other.
+    `mask` is what is known to be hidden in that call, `attended` each attention as it ran.
     """
 
     layers: tuple[Layer, ...]
@@ -49,7 +48,6 @@ class Recording:
     output: Tensor
     mask: Tensor | None = None
     attended: tuple["Attended", ...] = ()
-    across: bool = False
 
     @property
     def projections(self) -> list[Layer]:

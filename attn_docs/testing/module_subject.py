@@ -254,7 +254,6 @@ class ModuleSubject:
             output.detach()[0],
             hidden,
             recorder.finished(),
-            recorder.across,
         )
 
     def written(self, x: Tensor, mask: Tensor | None) -> list[str]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import get_args
 
 from attn_docs.testing.formula import TILED, Axis, Divisor, Hypothesis, divisor_value
@@ -90,15 +91,11 @@ def _scaled(found: Stages, right_scale: float | None, sizes: tuple[int, int]) ->
     how = Hypothesis(found.num_heads, found.kv_heads)
     divisor, name = 1 / total, ""
     for each in get_args(Divisor):
-        value = divisor_value(_with(how, each), found.head_dim, *sizes)
+        value = divisor_value(replace(how, divisor=each), found.head_dim, *sizes)
         if _alike(value, divisor):
             name, divisor = each, value
             break
     return divided(name, divisor, 1 / expected, found.head_dim)
-
-
-def _with(how: Hypothesis, divisor: Divisor) -> Hypothesis:
-    return Hypothesis(how.num_heads, how.num_kv_heads, divisor=divisor)
 
 
 def _layout(found: Stages) -> str:

@@ -60,7 +60,6 @@ class Stages:
         total: `factor` and the factors of queries and keys, together.
         merged: How heads were joined: "heads", "view", "mean" or "sum".
         axis: Over which axis the weights sum to one; None if over none.
-        row_sum: What a row of the weights sums to, at most.
         least: The smallest weight.
         softmax: Whether a softmax was seen.
         sink: Whether the softmax had a column that is no word's.
@@ -78,7 +77,6 @@ class Stages:
     cap: float | None
     merged: str | None
     axis: str | None
-    row_sum: float
     least: float
     softmax: bool
     sink: bool
@@ -146,7 +144,6 @@ def _stages(recording: Recording, one: Attended, other: Attended) -> Stages:
         Layer("the context itself", recording.context, recording.context),
     ]
     factor, cap = _factor(one, other)
-    axis, row_sum = _axis(one.weights)
     query, key = _origin(one.query, layers), _origin(one.key, layers)
     outputs = {layer.name: layer.output for layer in layers}
     return Stages(
@@ -156,12 +153,11 @@ def _stages(recording: Recording, one: Attended, other: Attended) -> Stages:
         factor=factor,
         cap=cap,
         merged=_merged(one, recording),
-        axis=axis,
-        row_sum=row_sum,
+        axis=_axis(one.weights),
         least=float(one.weights.min()),
         softmax=one.scores is not None,
         sink=one.sink,
-        twice=one.scores is not None and _axis(one.scores)[0] == "keys",
+        twice=one.scores is not None and _axis(one.scores) == "keys",
         cancels=_cancels(one, query, key, outputs),
         num_heads=one.query.size(0),
         head_dim=one.query.size(-1),
@@ -315,14 +311,13 @@ def built_in_mask(made: Attended) -> Masking | None:
     return None if made.scores[:, ~below].any() else "zero"
 
 
-def _axis(weights: Tensor) -> tuple[str | None, float]:
-    """Return over which axis the weights sum to one, where any are left, and the sum of a row."""
-    sums = weights.sum(-1)
+def _axis(weights: Tensor) -> str | None:
+    """Return over which axis the weights sum to one, where any are left; None if over none."""
     for name, dim in (("keys", -1), ("queries", -2), ("heads", -3)):
         made = weights.nan_to_num(0.0).sum(dim)
         if made.any() and matches(made, made.ne(0.0).to(made)):
-            return name, sums.mean().item()
-    return None, sums.max().item()
+            return name
+    return None
 
 
 def _origin(heads: Tensor, layers: Sequence[Layer]) -> Origin | None:

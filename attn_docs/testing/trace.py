@@ -71,7 +71,6 @@ class Tracer(Recorder):  # type: ignore[no-untyped-call]
         super().__init__(module)
         self.length = length
         self.attended: list[Attended] = []
-        self.across = False  # heads of one position were multiplied with each other
         self._waiting: list[_Scores] = []
         self._softmaxes: list[Tensor] = []
 
@@ -95,10 +94,7 @@ class Tracer(Recorder):  # type: ignore[no-untyped-call]
 
     def _multiplied(self, made: Product) -> None:
         """Tell a product of queries and keys from one of weights and values, or neither."""
-        heads, rows, inner = made.left.shape
-        columns = made.right.size(-1)
-        if heads == self.length and rows == columns != self.length:
-            self.across = True
+        _, rows, inner = made.left.shape
         for mix in (made, _turned(made)):
             if (waiting := self._whose(mix)) is not None:
                 self._mixed(waiting, mix)

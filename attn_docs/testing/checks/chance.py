@@ -8,6 +8,7 @@ from attn_docs.testing.layers import matches
 from attn_docs.testing.module_insight import UNREADABLE, ModuleInsight, Readable
 from attn_docs.testing.module_subject import ModuleSubject
 from attn_docs.testing.subject import seeded
+from attn_docs.testing.trace import Attended
 
 NOT_RESCALED = "the kept weights are not divided by 1 − p"
 ON_SCORES = "dropout is applied to the scores, before the softmax; it belongs on the weights"
@@ -23,12 +24,14 @@ def dropout(insight: ModuleInsight) -> Judgement:
         outputs.append(subject.call(x).detach())
     if matches(*outputs):
         return skipped("training is as deterministic as evaluation: no dropout")
-    read = _read(insight.readable, subject) if insight.readable else _recorded(insight, subject)
-    if read is None:
+    if insight.readable is not None:
+        quiet, trained = _read(insight.readable, subject)
+    elif made := _recorded(insight, subject):
+        if _zeros(made[1]) > _zeros(made[0]):
+            return failed("in training the scores that go into the softmax are dropped", ON_SCORES)
+        quiet, trained = made[0].weights, torch.stack([each.weights for each in made[1:]])
+    else:
         return unknown(UNREADABLE)
-    quiet, trained = read
-    if insight.readable is None and _scores_dropped(insight, subject):
-        return failed("in training the scores that go into the softmax are dropped", ON_SCORES)
     if _whole_keys(quiet, trained):
         return failed(
             "a key is dropped for all queries or for none",
@@ -49,20 +52,22 @@ def _read(readable: Readable, subject: ModuleSubject) -> tuple[Tensor, Tensor]:
     return readable.weights(readable.recording), torch.stack(trained)
 
 
-def _recorded(insight: ModuleInsight, subject: ModuleSubject) -> tuple[Tensor, Tensor] | None:
-    """Return the weights as they met the values, without dropout and with it; None if not seen."""
-    x, made = subject.words(1, subject.length), []
+def _recorded(insight: ModuleInsight, subject: ModuleSubject) -> list[Attended]:
+    """Return the attention as it ran without dropout, and four times with it; none if not seen."""
+    x = subject.words(1, subject.length)
+    made: list[Attended] = []
     for seed in range(5):
         seeded(seed, subject.device)
         who = subject if seed else insight.subject
-        attended = who.record(x, causal=subject.always_causal).attended
-        if not attended:
-            return None
-        made.append(attended[0])
-    first, *others = made
-    if not all(matches(first.product, other.product) for other in others):
-        return None  # what comes in is dropped as well, as in a model
-    return first.weights, torch.stack([other.weights for other in others])
+        made += who.record(x, causal=subject.always_causal).attended[:1]
+    # what comes in may be dropped as well, as in a model
+    same = len(made) == 5 and all(matches(made[0].product, each.product) for each in made)
+    return made if same else []
+
+
+def _zeros(made: Attended) -> int:
+    """Count the scores that are zero."""
+    return 0 if made.scores is None else int((made.scores == 0).sum())
 
 
 def _whole_keys(quiet: Tensor, trained: Tensor) -> bool:
@@ -71,16 +76,6 @@ def _whole_keys(quiet: Tensor, trained: Tensor) -> bool:
     dropped = (trained.abs() < 1e-9) & seen
     together = dropped.sum(-2) == seen.sum(-2) * dropped.any(-2)
     return bool(dropped.any() and together[:, seen.sum(-2) > 1].all())
-
-
-def _scores_dropped(insight: ModuleInsight, subject: ModuleSubject) -> bool:
-    """Tell whether part of the scores is zero in training that is not in evaluation."""
-    x, zeros = subject.words(1, subject.length), []
-    for who in (insight.subject, subject):
-        seeded(0, subject.device)
-        scores = who.record(x, causal=subject.always_causal).attended[0].scores
-        zeros.append(0 if scores is None else int((scores == 0).sum()))
-    return zeros[1] > zeros[0]
 
 
 def _judged(ratio: Tensor, sums: Tensor, slack: float) -> Judgement:
