@@ -10,6 +10,7 @@ from docs._tools import blocks
 from docs._tools.block_looks import MODULE, checked, dressed
 from docs._tools.signatures import WIDTH, offers
 from tests.conftest import ROOT, Site
+from tests.test_common_figures import CSS, contrast, rgb
 
 WORDS = {
     "and": " and ",
@@ -131,6 +132,37 @@ def test_each_marked_line_of_an_exhibit_is_coloured(site: Site):
     assert shown > 100
 
 
+def test_diffs_keep_their_signs_and_are_coloured(site: Site):
+    kinds = {"+": "gi", "-": "gd"}
+    shown = 0
+    for file in site.pages.values():
+        for code in LexborHTMLParser(file.read_text(encoding="utf-8")).css(".language-diff code"):
+            lines = [line for line in code.text().splitlines() if line[0] in kinds]
+            marked = code.css(".gi, .gd")
+            assert [node.text() for node in marked] == lines
+            assert [node.attributes["class"] for node in marked] == [kinds[t[0]] for t in lines]
+            shown += len(lines)
+    assert shown > 100
+
+
+@pytest.mark.parametrize("palette", [0, 1], ids=["light", "dark"])
+def test_code_is_read_easily_on_each_ground(palette: int):
+    css = CSS.read_text(encoding="utf-8")
+    found: dict[str, list[str]] = {}
+    for name, colour in re.findall(r"--((?:block|md-code|md-default-fg)[\w-]*): (#\w+);", css):
+        found.setdefault(name, []).append(colour)
+    inks = {name for name in found if "-hl-" in name or name == "md-code-fg-color"}
+    inks.add("md-default-fg-color--light")  # of comments
+    assert len(inks) == 8
+    low = [
+        (ink, ground)
+        for ink in sorted(inks)
+        for ground in ("block-minus", "block-plus", "block-wrong")
+        if contrast(rgb(found[ink][palette]), rgb(found[ground][palette])) < 4.5
+    ]
+    assert low == []
+
+
 @pytest.mark.parametrize("script", [True, False])
 def test_a_symbol_leads_into_a_folded_file(browser, address, script: bool):
     context = browser.new_context(java_script_enabled=script)
@@ -159,13 +191,12 @@ def test_on_paper_a_folded_file_is_named_and_stays_folded(browser, address):
     tab.close()
 
 
-def test_what_is_copied_of_a_folded_file_is_all_of_it(visit):
-    tab = visit(FORMULA_PAGE).tab
+def test_what_is_copied_is_the_file_folded_or_wrong(visit):
+    tab = visit("heads/multi-head/").tab
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    tab.locator(".package > summary").click()
-    fold = tab.locator(".package")
-    fold.locator("button[data-md-type=copy]").evaluate("button => button.click()")
-    expect(tab.locator(".md-dialog")).to_be_visible()
-    path = fold.locator(".filename").get_attribute("title")
-    copied = tab.evaluate("navigator.clipboard.readText()")
-    assert copied.strip() == blocks.included_file(f'--8<-- "{path}"')[1].strip()
+    tab.locator(".package > summary").first.click()
+    for shown in (tab.locator(".package").first, tab.locator(".highlight:has(.wrong)").first):
+        shown.locator("button[data-md-type=copy]").evaluate("button => button.click()")
+        path = shown.locator(".filename").get_attribute("title")
+        source = blocks.included_file(f'--8<-- "{path}"')[1]
+        assert tab.evaluate("navigator.clipboard.readText()").rstrip() == source.rstrip()
