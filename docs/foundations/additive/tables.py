@@ -30,8 +30,9 @@ def hidden_bytes(n: int, m: int, h: int, dtype: torch.dtype = torch.float32) -> 
 
 def size(number: int) -> str:
     """Return a number of bytes in a unit that one can hold."""
-    unit, name = (2**30, "GiB") if number >= 2**30 else (2**20, "MiB")
-    return f"{number / unit:.3g} {name}"
+    units = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+    name = max((name for name in units if number >= units[name]), key=units.__getitem__)
+    return f"{number / units[name]:.3g} {name}"
 
 
 def count(number: int) -> str:
