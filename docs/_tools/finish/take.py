@@ -133,7 +133,8 @@ def _links(page: Page) -> str:
             f'<a href="{name}.zip" download>{words["scripts"]}</a>',
         ]
     told = f'<p class="takeaway" data-search-exclude>{words["download"]}\n'
-    return told + " ·\n".join(links) + "</p>"
+    button = f'<button data-copied="{words["copied"]}">{words["copy_page"]}</button>'
+    return told + " ·\n".join(links) + f'\n{button} <span role="status"></span></p>'
 
 
 def _install(page: Page) -> str:
@@ -141,12 +142,12 @@ def _install(page: Page) -> str:
     way = relpath(package, page.folder or ".")
     brings = CODE.sub(r"<code>\1</code>", _brings(words, "line"))
     return (
-        f'<p class="install" data-search-exclude><span>{words["install"]}</span>\n'
-        f'<code id="pip-install">pip install <a href="{way}">'
-        f"{page.site.address}{package}</a></code>\n"
-        f'<button class="md-code__button" data-md-type="copy" title="{words["copy"]}" '
-        'data-clipboard-target="#pip-install"></button>\n'
-        f"<span>{brings}</span></p>"
+        '<div class="install" data-search-exclude><details>'
+        f"<summary>{words['install']}</summary>\n<p>{words['install_once']}</p>\n"
+        f'<p><code>pip install <a href="{way}">'
+        f"{page.site.address}{package}</a></code></p>\n<p>{brings}</p></details>\n"
+        f'<button class="md-code__button" data-md-type="copy" title="{words["copy"]}">'
+        "</button></div>"
     )
 
 
