@@ -1,4 +1,4 @@
-"""The figures on bilinear attention show the stage and the variances they claim."""
+"""The figures on bilinear attention show the variances they claim."""
 
 import math
 import re
@@ -13,13 +13,6 @@ figures = page_module("foundations/bilinear", "figures")
 
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
-
-
-@languages
-def test_only_the_score_is_lit(language):
-    root = parse(figures.FIGURES["stage-line"](language))
-    lit = [g.attrib["data-stage"] for g in root.iter("g") if g.get("data-lit") == "true"]
-    assert lit == ["score"]
 
 
 def predicted(start: str, divisor: str, d: int) -> float:

@@ -8,7 +8,6 @@ import torch
 from matplotlib.axes import Axes
 
 from docs._kit import chart
-from docs._kit.draw import stage_line
 from docs._kit.text import texts
 
 KEY = "foundations-bilinear"
@@ -109,6 +108,5 @@ def numbers() -> dict[str, str]:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("score",)),
     "variance": variance,
 }
