@@ -21,7 +21,7 @@ OPTIONS = ConversionOptions(compact_tables=True, extract_metadata=False)
 # of an engine's page what is no part of the text: controls, what its theme adds, what is said twice
 DROPPED = (
     "form, button, script, .headerlink, .md-content__button, .md-tags, .page-end, .ran, .checked, "
-    ".symbols, .package > summary"
+    ".symbols, .package > summary, .glance > .stages"
 )
 # an address comes back from the conversion encoded
 MARK = re.compile(r"\ue000(\d+)\ue001|%EE%80%80(\d+)%EE%80%81")
@@ -128,8 +128,20 @@ def twin(article: LexborNode, file: str, figures: dict[str, str]) -> Twin:
             node.attrs["href"] = made.mark(address)
     for node in article.css("h2[id], h3[id], h4[id], h5[id], h6[id]"):
         node.insert_child(made.mark(Anchor(node.id or "")))
+    for node in article.css(".glance > dl"):
+        node.replace_with(_list(node))
     text = convert(BOLD_STOP.sub(r"\2\1", article.inner_html or ""), OPTIONS).content or ""
     made.text = HEADING_END.sub(r"\1", text)
+    return made
+
+
+def _list(terms: LexborNode) -> LexborNode:
+    """Return terms and what is said of each as a list, which Markdown has."""
+    said = zip(terms.css("dt"), terms.css("dd"), strict=True)
+    made = terms.parser.create_node("ul")
+    made.inner_html = "".join(
+        f"<li><strong>{term.text()}</strong> {text.inner_html}</li>" for term, text in said
+    )
     return made
 
 
