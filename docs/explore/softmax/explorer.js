@@ -1,4 +1,4 @@
-// The explorer of foundations/scaled-dot-product: one query, six keys, and their softmax. The dot
+// The explorer of explore/softmax: one query, six keys, and their softmax. The dot
 // products of their first d components come from the page. Without scripts the form is hidden.
 (() => {
   "use strict"

@@ -1,4 +1,4 @@
-// The explorer of foundations/masks: a mask, the line that makes it, and how others want it.
+// The explorer of explore/masks: a mask, the line that makes it, and how others want it.
 // Before it runs, the page shows what it shows at first; without scripts the form is hidden.
 (() => {
   "use strict"

@@ -13,9 +13,10 @@ from docs._kit.text import texts
 from docs._tools.page import page_module
 from tests.conftest import ROOT, Site
 
-tables = page_module("foundations/scaled-dot-product", "tables")
+tables = page_module("explore/softmax", "tables")
+chapter = page_module("foundations/scaled-dot-product", "tables")
 
-URL = "foundations/scaled-dot-product/"
+URL = "explore/softmax/"
 TEMPERATURES = [step / 4 for step in range(1, 17)]
 CASES = list(itertools.product(range(11), TEMPERATURES, (True, False)))
 ASK = """cases => {
@@ -48,7 +49,7 @@ RESET = """() => {
 
 def drawn() -> torch.Tensor:
     """Draw the query and the keys anew, and multiply their first 1, 2, 4, … components."""
-    generator = torch.Generator().manual_seed(tables.SEED)
+    generator = torch.Generator().manual_seed(chapter.SEED)
     query = torch.randn(1024, generator=generator, dtype=torch.float64)
     keys = torch.randn(6, 1024, generator=generator, dtype=torch.float64)
     return torch.stack([keys[:, : 2**power] @ query[: 2**power] for power in range(11)])
@@ -89,7 +90,7 @@ def stored(site: Site) -> torch.Tensor:
 
 def test_the_page_holds_the_scores_to_four_digits(stored) -> None:
     torch.testing.assert_close(stored, drawn(), rtol=0, atol=0.51e-4)
-    assert tables.KEYS == 6
+    assert chapter.KEYS == 6
 
 
 def test_every_setting_shows_what_torch_computes(page, stored) -> None:
@@ -142,8 +143,8 @@ def test_what_the_page_tells_one_to_try_is_so(stored) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_table_shows_the_same_numbers(language, stored) -> None:
-    rows = [row for row in tables.softmax(language).splitlines() if re.match(r"\| [\d,]+ \|", row)]
+def test_the_table_of_the_chapter_shows_the_same_numbers(language, stored) -> None:
+    rows = [row for row in chapter.softmax(language).splitlines() if re.match(r"\| [\d,]+ \|", row)]
     assert len(rows) == 6
     for row in rows:
         size, *found = (cell.strip().replace(",", "") for cell in row.strip("|").split("|"))
@@ -189,7 +190,7 @@ def test_no_slider_lies_on_its_label_or_moves(page) -> None:
 
 def test_it_works_by_keyboard(page) -> None:
     tab, language = page.tab, "zh" if "/zh/" in page.tab.url else "en"
-    words = texts(tables.__file__, "softmax-explorer", language)
+    words = texts(tables.__file__, "explorer", language)
     tab.evaluate(RESET)
     form = tab.locator(".softmax-explorer")
     form.get_by_label(words["power"]).focus()

@@ -1,4 +1,4 @@
-// The calculator of memory/kv-memory: the formula of kv_cache_bytes, on the same data.
+// The calculator of explore/kv-memory: the formula of kv_cache_bytes, on the same data.
 // All sizes are BigInt, so every byte is right. Without this script the form is not shown.
 (() => {
   "use strict"
