@@ -29,8 +29,9 @@ EXPLAINED = {"a", "strong"}
 CLOSED = {*"h1 h2 h3 h4 h5 h6 pre code table figcaption summary script svg math form".split()}
 CLOSED_CLASSES = {"arithmatex", "admonition-title", "glance", "footnote", "facts"}
 HAN = "[\u3400-\u9fff]"
-# around a name of one character, which is part of many other words: 每个键、键和值, not 关键
-BEFORE, AFTER = "个和与各每些", "和与的是都"
+# what stands before and after a name of one character: a counter, "each", "and"; "is", "all"
+BEFORE = "\u4e2a\u548c\u4e0e\u5404\u6bcf\u4e9b"
+AFTER = "\u548c\u4e0e\u7684\u662f\u90fd"
 
 
 class GlossaryError(ValueError):
