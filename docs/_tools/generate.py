@@ -17,7 +17,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from docs._tools import blocks, bugs
+from docs._tools import blocks, bugs, cards
 from docs._tools.built import addresses, count
 from docs._tools.page import DOCS, folders, modules
 
@@ -131,6 +131,7 @@ def main(what: str, page: str) -> None:
         sys.exit("usage: python -m docs._tools.generate outputs|figures [<part>/<page>]")
     if what == "figures":
         write("FIGURES", page)
+        cards.write(page)
     elif page:
         rewrite_outputs(page)
         write("TABLES", page)
