@@ -1,6 +1,7 @@
 """The card at the head of a chapter, made of its `text.toml` and the front matter of its page.
 
-A row says one thing, in Markdown, below `[glance]`: its labels are ROWS. Above the rows stands the
+A row says one thing, in Markdown, below `[glance]`: its labels are ROWS. It stands without a stop
+at its end. Above the rows stands the
 line of the nine stages, each a link to where the map of the home page leads, those that the chapter
 is about in bold; a page that names no `stages` has no line.
 """
@@ -54,7 +55,7 @@ def card(folder: str, language: str) -> str:
             f"order; got {list(said)}"
         )
     rows = "\n".join(
-        f'<dt data-search-exclude>{words[row]}</dt>\n<dd markdown="span">{said[row]}</dd>'
+        f'<dt data-search-exclude>{words[row]}</dt>\n<dd markdown="span">{said[row].rstrip(".。")}</dd>'
         for row in said
     )
     return CARD.format(title=words["title"], line=_line(folder, language), rows=rows)

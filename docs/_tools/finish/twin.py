@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from html import escape
 from posixpath import dirname, join, normpath, relpath
 from textwrap import indent
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urlsplit
 
 from html_to_markdown import ConversionOptions, convert
 from selectolax.lexbor import LexborNode
@@ -182,7 +182,7 @@ def _address(href: str, file: str) -> Address | None:
     """Return where a link leads in the site, None if it leads out of it."""
     if urlsplit(href).scheme or href.startswith("//"):
         return None
-    path, anchor = urldefrag(href)
+    path, anchor = urlsplit(href).path, urlsplit(href).fragment  # settings are for a page alone
     target = normpath(join(dirname(file), path)) if path else file
     if path.endswith(("/", ".")):
         target = join(target, "index.html")
