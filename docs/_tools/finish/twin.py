@@ -20,7 +20,8 @@ from docs._tools.blocks import BlockError, included_file
 OPTIONS = ConversionOptions(compact_tables=True, extract_metadata=False)
 # of an engine's page what is no part of the text: controls, what its theme adds, what is said twice
 DROPPED = (
-    "form, button, script, .headerlink, .md-content__button, .md-tags, .page-end, .ran, .symbols"
+    "form, button, script, .headerlink, .md-content__button, .md-tags, .page-end, .ran, .checked, "
+    ".symbols, .package > summary, .glance > .stages"
 )
 # an address comes back from the conversion encoded
 MARK = re.compile(r"\ue000(\d+)\ue001|%EE%80%80(\d+)%EE%80%81")
@@ -114,6 +115,8 @@ def twin(article: LexborNode, file: str, figures: dict[str, str]) -> Twin:
     made = Twin("")
     for node in article.css(DROPPED):
         node.decompose()
+    for node in article.css("a.term"):  # a word of the sentence, where no page can be pointed at
+        node.unwrap()
     for node in article.css('div[class^="language-"]'):
         block = _block(node, file)
         title = f"<p><code>{escape(block.title)}</code></p>" if block.title else ""
@@ -127,19 +130,32 @@ def twin(article: LexborNode, file: str, figures: dict[str, str]) -> Twin:
             node.attrs["href"] = made.mark(address)
     for node in article.css("h2[id], h3[id], h4[id], h5[id], h6[id]"):
         node.insert_child(made.mark(Anchor(node.id or "")))
+    for node in article.css(".glance > dl"):
+        node.replace_with(_list(node))
     text = convert(BOLD_STOP.sub(r"\2\1", article.inner_html or ""), OPTIONS).content or ""
     made.text = HEADING_END.sub(r"\1", text)
+    return made
+
+
+def _list(terms: LexborNode) -> LexborNode:
+    """Return terms and what is said of each as a list, which Markdown has."""
+    said = zip(terms.css("dt"), terms.css("dd"), strict=True)
+    made = terms.parser.create_node("ul")
+    made.inner_html = "".join(
+        f"<li><strong>{term.text()}</strong> {text.inner_html}</li>" for term, text in said
+    )
     return made
 
 
 def _block(node: LexborNode, file: str) -> Block:
     """Return a block with the text of the file that it includes, if it includes one."""
     language = (node.attributes["class"] or "").split()[0].removeprefix("language-")
-    title, shown = node.css_first(".filename"), node.css_first("pre").text()
+    title, shown = node.css_first(".filename[title]"), node.css_first("pre").text()
     if title is None:
         return Block(language, "", shown)
+    path = title.attributes["title"] or ""
     try:
-        return Block(language, title.text(), included_file(f'--8<-- "{title.text()}"')[1])
+        return Block(language, path, included_file(f'--8<-- "{path}"')[1])
     except BlockError as error:
         raise ValueError(f"{file}: {error}") from error
 
