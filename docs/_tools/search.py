@@ -109,7 +109,7 @@ def glossary() -> dict[str, list[str]]:
 
 
 def entry(doc: Doc, others: Iterable[str], terms: list[str], *, leads: bool) -> Doc:
-    """Return what search needs of an entry; `leads` is an entry of the API that its name leads to."""
+    """Return what search needs of an entry; where `leads`, names of the API lead to theirs."""
     title = doc["title"]
     text, words = taken_apart(doc["text"])
     made = {"location": doc["location"], "text": text, "words": words, "terms": terms}
