@@ -106,7 +106,7 @@ def test_each_title_says_what_its_page_is_about(site: Site):
     for url, listed in (("", "Home"), ("zh/", "首页")):
         heading = "".join(site.tree(url).find(".//h1").itertext()).removesuffix("¶")
         assert titles[url] == f"{heading} - attn-docs"
-        first = site.tree(url).find(".//nav[@class='md-nav md-nav--primary']//li/a")
+        first = site.tree(url).find(".//nav[@class='md-nav md-nav--primary md-nav--lifted']//li/a")
         assert " ".join("".join(first.itertext()).split()) == listed
 
 
