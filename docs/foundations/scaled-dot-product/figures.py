@@ -256,7 +256,7 @@ _RUNS = {
     "unscaled-512": (
         {"d": 512, "scaled": False, "rate": 1.0},
         _LOOKS["unscaled"] | {"markevery": 10},
-        (60, 8.6, "right"),
+        (60, 9.3, "right"),
     ),
     "unscaled-8": (
         {"d": 8, "scaled": False, "rate": 1.0},

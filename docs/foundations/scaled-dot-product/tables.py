@@ -150,6 +150,8 @@ def numbers() -> dict[str, str]:
         "first_loss": f"{learned('loss', step=0, **stuck):.1f}",
         "last_loss": f"{learned('loss', step=60, **stuck):.1f}",
         "rescued_loss": f"{learned('loss', step=60, **stuck | {'rate': 0.3}):.2f}",
+        "longest": f"{LENGTHS[-1]:,}",
+        "longest_weights": _bytes(weight_bytes(LENGTHS[-1], LENGTHS[-1])),
         "blind_guess": f"{math.log(8):.1f}",
         "float16_max": f"{torch.finfo(torch.float16).max:,.0f}",
         "sum_one_query": f"{powers.sum():.4f}",
