@@ -277,14 +277,14 @@ def learning(language: str) -> str:
     measured = load(__file__)["learning"]
     guess = math.log(8)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 236)
-        axes = chart.panel(figure, 30, 26, 362, 168)
+        figure = chart.new_figure(400, 226)
+        axes = chart.panel(figure, 30, 26, 362, 158)
         axes.set_xlim(0, 60)
         axes.set_ylim(-1.5, 10)
         chart.set_ticks(axes, "x", {step: str(step) for step in range(0, 61, 20)})
         chart.set_ticks(axes, "y", {loss: str(loss) for loss in range(0, 11, 2)})
-        figure.text(0, 1 - 4 / 236, text["y"], weight="bold", va="top")
-        figure.text(392 / 400, 4 / 236, text["x"], ha="right", va="baseline")
+        figure.text(0, 1 - 4 / 226, text["y"], weight="bold", va="top")
+        figure.text(392 / 400, 4 / 226, text["x"], ha="right", va="baseline")
         dots = {"color": chart.INK, "linestyle": (0, (1, 3)), "linewidth": 1.5}
         axes.plot([0, 60], [guess, guess], **dots, gid="part:guess")
         axes.text(60, guess + 0.2, text["guess"], ha="right", va="bottom", gid="part:guess-label")
