@@ -80,6 +80,7 @@ def test_what_is_lit_is_copied_as_it_is(page: Page):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast_of_what_is_lit(visit, scheme):
     tab = visit(CHAPTER, width=1280, scheme=scheme).tab
+    tab.evaluate(OPEN)
     tab.locator("#code-Q").hover()
     within = {"include": [[".symbols"], ["#code-Q"], ["div.formula"]]}
     assert not violations(tab, within, runOnly=["color-contrast"])
