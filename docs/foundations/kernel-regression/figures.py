@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attn_docs import KernelRegression, nadaraya_watson
 from docs._kit import chart
-from docs._kit.draw import SHADE, canvas, cells, finish, stage_line, write
+from docs._kit.draw import SHADE, canvas, cells, finish, write
 from docs._kit.text import texts
 
 KEY = "foundations-kernel-regression"
@@ -149,9 +149,9 @@ def loss(language: str) -> str:
     grid = torch.logspace(-1.69897, 0.69897, 61, dtype=torch.float64).tolist()
     itself, left_out = zip(*(losses(width) for width in grid), strict=True)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(340, 232)
-        figure.text(0, 1 - 4 / 232, text["y"], weight="bold", va="top")
-        axes = chart.panel(figure, 30, 28, 296, 160)
+        figure = chart.new_figure(360, 276)
+        figure.text(0, 1 - 4 / 276, text["y"], weight="bold", va="top")
+        axes = chart.panel(figure, 30, 28, 316, 204)
         axes.set_xscale("log")
         axes.set_xlim(0.02, 5)
         axes.set_ylim(-0.05, 2.2)
@@ -164,14 +164,13 @@ def loss(language: str) -> str:
         dot = {"marker": "o", "markersize": 9, "markeredgewidth": 0, "color": chart.ACCENT}
         axes.plot([learned.width], [learned.loss], **dot, linestyle="none", gid="part:learned")
         axes.text(0.021, 0.36, text["left-out"], gid="part:left-out-label", va="bottom", ha="left")
-        axes.text(5, 0.08, text["itself"], gid="part:itself-label", va="bottom", ha="right")
+        axes.text(0.021, 0.08, text["itself"], gid="part:itself-label", va="bottom", ha="left")
         axes.text(0.23, 0.4, text["learned"].format(**said), va="bottom", ha="center")
-        figure.text(326 / 340, 6 / 232, text["x"], ha="right", va="baseline")
+        figure.text(346 / 360, 6 / 276, text["x"], ha="right", va="baseline")
         return chart.finish(figure, f"{KEY}-loss", text["title"], text["desc"].format(**said))
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("score", "normalise", "mix")),
     "fit": fit,
     "weights": weights,
     "loss": loss,
