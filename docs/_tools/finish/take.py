@@ -15,7 +15,8 @@ from docs._tools.finish.notebook import notebook, scripts
 from docs._tools.finish.twin import Address, Block, Twin, twin
 from docs._tools.page import Place
 
-HEADING, BLOCK = "</h1>", '<div class="language-python'
+HEADING = "</h1>"
+BLOCK = re.compile('<details class="package">|<div class="language-python')
 PACKAGE = re.compile(r"^ *(?:from|import) attn_docs\b", re.M)  # in a block that needs it
 CODE = re.compile("`(.*?)`")
 STARTS = {"", "reference/api"}  # pages that lead to others, and offer nothing themselves
@@ -118,7 +119,9 @@ def with_links(html: str, page: Page, needs_package: bool) -> str:
     """Return a page that leads to what it offers, and says how to run blocks with the package."""
     if page.place.folder not in STARTS:
         html = html.replace(HEADING, f"{HEADING}\n{_links(page)}\n", 1)
-    return html.replace(BLOCK, f"{_install(page)}\n{BLOCK}", 1) if needs_package else html
+    if not needs_package:
+        return html
+    return BLOCK.sub(lambda first: f"{_install(page)}\n{first[0]}", html, count=1)
 
 
 def _links(page: Page) -> str:

@@ -20,7 +20,8 @@ from docs._tools.blocks import BlockError, included_file
 OPTIONS = ConversionOptions(compact_tables=True, extract_metadata=False)
 # of an engine's page what is no part of the text: controls, what its theme adds, what is said twice
 DROPPED = (
-    "form, button, script, .headerlink, .md-content__button, .md-tags, .page-end, .ran, .symbols"
+    "form, button, script, .headerlink, .md-content__button, .md-tags, .page-end, .ran, .checked, "
+    ".symbols, .package > summary"
 )
 # an address comes back from the conversion encoded
 MARK = re.compile(r"\ue000(\d+)\ue001|%EE%80%80(\d+)%EE%80%81")
@@ -135,11 +136,12 @@ def twin(article: LexborNode, file: str, figures: dict[str, str]) -> Twin:
 def _block(node: LexborNode, file: str) -> Block:
     """Return a block with the text of the file that it includes, if it includes one."""
     language = (node.attributes["class"] or "").split()[0].removeprefix("language-")
-    title, shown = node.css_first(".filename"), node.css_first("pre").text()
+    title, shown = node.css_first(".filename[title]"), node.css_first("pre").text()
     if title is None:
         return Block(language, "", shown)
+    path = title.attributes["title"] or ""
     try:
-        return Block(language, title.text(), included_file(f'--8<-- "{title.text()}"')[1])
+        return Block(language, path, included_file(f'--8<-- "{path}"')[1])
     except BlockError as error:
         raise ValueError(f"{file}: {error}") from error
 
