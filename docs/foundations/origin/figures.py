@@ -15,7 +15,7 @@ from docs._kit.draw import ACCENT_2, INK, SHADE, box, canvas, cells, finish, wri
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .recall import ATTENDING, KINDS, MAPPED_WORDS, SIZES
+from .recall import ATTENDING, KINDS, MAPPED_WORDS, SIZES, TESTED
 from .recall import LENGTHS as LENGTHS_RECALL
 
 KEY = "foundations-origin"
@@ -133,6 +133,8 @@ _LOOKS = {
     "asking": {"color": chart.ACCENT, "marker": "o", "linestyle": "solid"},
     "indifferent": {"color": chart.INK, "marker": "^", "linestyle": (0, (1, 2))},
 }
+
+
 def gradient_against_length(language: str) -> str:
     """Chart the gradient at the first word against the length."""
     text = texts(__file__, "gradient-against-length", language)
@@ -208,7 +210,7 @@ _LINES = {
 def bottleneck(language: str) -> str:
     """Chart how often each network remembers the word asked for, against the size of its state."""
     text = texts(__file__, "bottleneck", language)
-    said = {"some": LENGTHS_RECALL[1], "many": LENGTHS_RECALL[-1], "chance": f"{1 / KINDS:.3f}"}
+    said = {"some": LENGTHS_RECALL[1], "many": LENGTHS_RECALL[-1]}
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(400, 278)
         axes = chart.panel(figure, 34, 26, 224, 200)
@@ -285,6 +287,7 @@ def alignment_numbers() -> dict[str, str]:
         "aligned_most": f"{max(diagonal):.2f}",
         "aligned_seventh": f"{diagonal[last]:.2f}",
         "next_seventh": f"{matrix[last][last + 1]:.2f}",
+        "tested": f"{TESTED:,}",
     }
 
 

@@ -100,7 +100,8 @@ def alignment(model: Recall, words: int) -> Tensor:
     sentences, _, _ = draw(TESTED, words, "any")
     states = model.encode(sentences)
     queries = model.question.weight.expand(TESTED, words, -1)
-    assert model.attend is not None
+    if model.attend is None:
+        raise ValueError("model must attend")
     weights: Tensor = model.attend(queries, states, states, need_weights=True)[1]
     return weights.mean(0)
 

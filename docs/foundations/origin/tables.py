@@ -112,7 +112,7 @@ def recall_table(measured: Measurement, language: str) -> str:
     rows = (
         (
             text["attention" if way.attends else way.asked].format(size=way.size),
-            *(_accuracy(measured, way, words) for words in LENGTHS_RECALL),
+            *(_accuracy(measured, way, words, text["range"]) for words in LENGTHS_RECALL),
         )
         for way in ways
     )
@@ -122,15 +122,15 @@ def recall_table(measured: Measurement, language: str) -> str:
     return f"{table(header, rows)}\n\n{measured.caption(words, language)}"
 
 
-def _accuracy(measured: Measurement, way: Way, words: int) -> str:
+def _accuracy(measured: Measurement, way: Way, words: int, spread: str) -> str:
     """Return the mean of the seeds, and the lowest and the highest where they differ."""
     if way.attends and words != LENGTHS_RECALL[-1]:
-        return "–"
+        return "—"
     mean, low, high = (
         f"{measured(quantity, **way._asdict(), words=words):.2f}"
         for quantity in ("accuracy", "lowest", "highest")
     )
-    return mean if low == high else f"{mean} ({low}–{high})"
+    return mean if low == high else spread.format(mean=mean, low=low, high=high)
 
 
 def numbers() -> dict[str, str]:

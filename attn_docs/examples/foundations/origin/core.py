@@ -14,7 +14,9 @@ weights = torch.softmax(scores, dim=0)  # n
 context = weights @ states  # d
 after = decoder(torch.cat((previous, context)), state)  # d_s: asks next time
 print(weights, tuple(after.shape))
+#> tensor([0.1323, 0.0447, 0.4921, 0.1735, 0.1574]) (6,)
 
 attend = AdditiveAttention(query_dim=6, key_dim=8, hidden_dim=7)
 attend.load_state_dict({"q_proj.weight": W, "k_proj.weight": U, "score_proj.weight": u[None]})
 print(torch.allclose(attend(state[None, None], states[None], states[None])[0, 0], context))
+#> True

@@ -14,3 +14,4 @@ for _ in range(3):  # three words of the translation
     contexts.append(context)
 
 print([torch.equal(contexts[0], context) for context in contexts])
+#> [True, True, True]

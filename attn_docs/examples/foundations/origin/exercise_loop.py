@@ -12,3 +12,4 @@ def attend(query, key, value):  # b h n d, b h m d, b h m e
 
 
 print(check_attention(attend).verdict)
+#> passed

@@ -11,3 +11,4 @@ def attend(query, key, value):  # b h n d, b h m d, b h m e
 
 
 print(check_attention(attend).verdict)
+#> failed

@@ -8,3 +8,5 @@ context = weights @ states  # 1 8
 
 shown = ("noun", "verb", "pronoun", "animal")
 print(labelled(context[:, [FEATURES.index(name) for name in shown]], ["context"], shown))
+#>             noun     verb  pronoun   animal
+#> context     0.40     0.04     0.54     0.40
