@@ -139,10 +139,10 @@ def gradient_against_length(language: str) -> str:
     """Chart the gradient at the first word against the length."""
     text = texts(__file__, "gradient-against-length", language)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 278)
+        figure = chart.new_figure(400, 266)
         axes = chart.panel(figure, 44, 26, 214, 200)
-        figure.text(0, 1 - 6 / 278, text["y"], weight="bold", va="top")
-        figure.text(151 / 400, 8 / 278, text["x"], ha="center", va="baseline")
+        figure.text(0, 1 - 6 / 266, text["y"], weight="bold", va="top")
+        figure.text(151 / 400, 8 / 266, text["x"], ha="center", va="baseline")
         axes.set_xscale("log", base=2)
         axes.set_xlim(2**-0.15, 2**6.15)
         chart.set_ticks(axes, "x", {n: str(n) for n in LENGTHS})
@@ -212,10 +212,10 @@ def bottleneck(language: str) -> str:
     text = texts(__file__, "bottleneck", language)
     said = {"some": LENGTHS_RECALL[1], "many": LENGTHS_RECALL[-1]}
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 278)
+        figure = chart.new_figure(400, 266)
         axes = chart.panel(figure, 34, 26, 224, 200)
-        figure.text(0, 1 - 6 / 278, text["y"], weight="bold", va="top")
-        figure.text(146 / 400, 8 / 278, text["x"], ha="center", va="baseline")
+        figure.text(0, 1 - 6 / 266, text["y"], weight="bold", va="top")
+        figure.text(146 / 400, 8 / 266, text["x"], ha="center", va="baseline")
         axes.set_xscale("log", base=2)
         axes.set_xlim(2**2.8, 2**7.15)
         chart.set_ticks(axes, "x", {size: str(size) for size in SIZES})
@@ -230,8 +230,8 @@ def bottleneck(language: str) -> str:
             look = _LINES[name] | {"linewidth": 2, "markersize": 5, "markeredgewidth": 0}
             axes.plot(list(found), means, **look, gid=f"part:{name}")
             axes.vlines(list(found), lowest, highest, color=look["color"], gid=f"part:{name}-range")
-            below = 0.07 if name == "some" else 0  # both end near one
-            axes.text(2**7.3, means[-1] - below, text[name].format(**said), **label)
+            up = {"attention": 0.03, "some": -0.08}.get(name, 0)  # both end near one
+            axes.text(2**7.3, means[-1] + up, text[name].format(**said), **label)
         desc = text["desc"].format(**said, **recall_numbers())
         return chart.finish(figure, f"{KEY}-bottleneck", text["title"], desc)
 
