@@ -92,6 +92,19 @@ def test_a_folded_file_is_taken_along_once_and_installed_before(
     assert html.index('class="install"') < html.index("<details")
 
 
+def test_a_card_is_a_list_without_its_line(finished):
+    math = "<math><semantics><mi>x</mi><annotation>n</annotation></semantics></math>"
+    folder = finished(
+        '<div class="glance"><ol class="stages"><li><a href="">score</a></li></ol>'
+        f'<dl><dt>Cost</dt><dd>{math} <a href="../">rows</a></dd><dt>A</dt><dd>b</dd></dl></div>'
+    )
+    text = (folder / "index.md").read_text(encoding="utf-8")
+    assert text.split("\n\n") == [
+        "# Title",
+        "- **Cost** $n$ [rows](../index.md)\n- **A** b\n",
+    ]
+
+
 @pytest.mark.parametrize("address", ["", "https://example.org/docs/"])
 def test_a_notebook_installs_from_where_the_site_is_or_says_that_nobody_knows(
     finished, tmp_path: Path, address: str

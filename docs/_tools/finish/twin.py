@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from html import escape
 from posixpath import dirname, join, normpath, relpath
 from textwrap import indent
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urlsplit
 
 from html_to_markdown import ConversionOptions, convert
 from selectolax.lexbor import LexborNode
@@ -21,7 +21,7 @@ OPTIONS = ConversionOptions(compact_tables=True, extract_metadata=False)
 # of an engine's page what is no part of the text: controls, what its theme adds, what is said twice
 DROPPED = (
     "form, button, script, .headerlink, .md-content__button, .md-tags, .page-end, .ran, .checked, "
-    ".symbols, .package > summary"
+    ".symbols, .package > summary, .glance > .stages"
 )
 # an address comes back from the conversion encoded
 MARK = re.compile(r"\ue000(\d+)\ue001|%EE%80%80(\d+)%EE%80%81")
@@ -115,6 +115,8 @@ def twin(article: LexborNode, file: str, figures: dict[str, str]) -> Twin:
     made = Twin("")
     for node in article.css(DROPPED):
         node.decompose()
+    for node in article.css("a.term"):  # a word of the sentence, where no page can be pointed at
+        node.unwrap()
     for node in article.css('div[class^="language-"]'):
         block = _block(node, file)
         title = f"<p><code>{escape(block.title)}</code></p>" if block.title else ""
@@ -128,8 +130,20 @@ def twin(article: LexborNode, file: str, figures: dict[str, str]) -> Twin:
             node.attrs["href"] = made.mark(address)
     for node in article.css("h2[id], h3[id], h4[id], h5[id], h6[id]"):
         node.insert_child(made.mark(Anchor(node.id or "")))
+    for node in article.css(".glance > dl"):
+        node.replace_with(_list(node))
     text = convert(BOLD_STOP.sub(r"\2\1", article.inner_html or ""), OPTIONS).content or ""
     made.text = HEADING_END.sub(r"\1", text)
+    return made
+
+
+def _list(terms: LexborNode) -> LexborNode:
+    """Return terms and what is said of each as a list, which Markdown has."""
+    said = zip(terms.css("dt"), terms.css("dd"), strict=True)
+    made = terms.parser.create_node("ul")
+    made.inner_html = "".join(
+        f"<li><strong>{term.text()}</strong> {text.inner_html}</li>" for term, text in said
+    )
     return made
 
 
@@ -170,7 +184,7 @@ def _address(href: str, file: str) -> Address | None:
     """Return where a link leads in the site, None if it leads out of it."""
     if urlsplit(href).scheme or href.startswith("//"):
         return None
-    path, anchor = urldefrag(href)
+    path, anchor = urlsplit(href).path, urlsplit(href).fragment  # settings are for a page alone
     target = normpath(join(dirname(file), path)) if path else file
     if path.endswith(("/", ".")):
         target = join(target, "index.html")
