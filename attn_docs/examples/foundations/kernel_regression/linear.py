@@ -14,5 +14,5 @@ by_sums = q @ memory / (q @ total)[:, None]  # n e
 
 print(torch.allclose(by_pairs, by_sums))
 #> True
-print(f"{kernel.numel():,} numbers for the pairs, {memory.numel() + total.numel()} for the sums")
-#> 1,000,000 numbers for the pairs, 272 for the sums
+print(f"{kernel.numel():,} numbers, or {memory.numel() + total.numel()}")
+#> 1,000,000 numbers, or 272
