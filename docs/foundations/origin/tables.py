@@ -143,6 +143,7 @@ def numbers() -> dict[str, str]:
     }
     return {
         "kinds": str(KINDS),
+        "longest": f"{max(ratios):,}",
         "ratio_32": f"{ratios[32]:.0f}",
         "ratio_4096": f"{1 / ratios[4096]:.0f}",
         "seeds": str(found["seeds"]),

@@ -12,7 +12,7 @@ decoder = torch.nn.GRUCell(4 + 8, 6)
 scores = torch.tanh(W @ state + states @ U.T) @ u  # n: one for each word of the source
 weights = torch.softmax(scores, dim=0)  # n
 context = weights @ states  # d
-after = decoder(torch.cat((previous, context)), state)  # d_s: asks next time
+after = decoder(torch.cat((previous, context)), state)  # d_s: the next query
 print(weights, tuple(after.shape))
 #> tensor([0.1323, 0.0447, 0.4921, 0.1735, 0.1574]) (6,)
 
