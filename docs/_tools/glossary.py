@@ -27,7 +27,7 @@ PARAGRAPHS = {"p", "li", "dd"}
 # what explains a term itself, and what is no sentence
 EXPLAINED = {"a", "strong"}
 CLOSED = {*"h1 h2 h3 h4 h5 h6 pre code table figcaption summary script svg math form".split()}
-CLOSED_CLASSES = {"arithmatex", "admonition-title", "glance", "footnote", "facts"}
+CLOSED_CLASSES = {"arithmatex", "admonition-title", "glance", "footnote", "facts", "measured"}
 HAN = "[\u3400-\u9fff]"
 # what stands before and after a name of one character: a counter, "each", "and"; "is", "all"
 BEFORE = "\u4e2a\u548c\u4e0e\u5404\u6bcf\u4e9b"

@@ -221,10 +221,3 @@ def test_descriptions_count_the_keys_that_each_query_sees(language, figure):
     desc = root.find("{http://www.w3.org/2000/svg}desc").text.replace("、", ", ")
     for rows in WANTED[figure].values():
         assert ", ".join(str(row.count("1")) for row in rows) in desc
-
-
-@languages
-def test_only_the_mask_stage_is_lit(language):
-    root = ET.fromstring(figures.FIGURES["stage-line"](language))  # noqa: S314 - our own
-    lit = {e.get("data-stage") for e in root.iter() if e.get("data-lit") == "true"}
-    assert lit == {"mask"}

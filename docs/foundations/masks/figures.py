@@ -1,13 +1,12 @@
 """Figures about masks."""
 
-import functools
 from collections.abc import Callable
 
 import drawsvg
 from torch import Tensor
 
 from attn_docs import causal_mask, padding_mask, sliding_window_mask
-from docs._kit.draw import INK, canvas, cells, finish, stage_line, write
+from docs._kit.draw import INK, canvas, cells, finish, write
 from docs._kit.text import texts
 
 KEY = "foundations-masks"
@@ -145,7 +144,6 @@ def kinds(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("mask",)),
     "causal-mask": causal,
     "gallery": gallery,
     "alignment": alignment,

@@ -1,6 +1,5 @@
 """Figures of the chapter on self-attention in four steps."""
 
-import functools
 import itertools
 import math
 from collections.abc import Callable
@@ -23,7 +22,6 @@ from docs._kit.draw import (
     canvas,
     cells,
     finish,
-    stage_line,
     write,
 )
 from docs._kit.measured import load
@@ -305,9 +303,6 @@ def numbers() -> dict[str, str]:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(
-        stage_line, KEY, lit=("project", "score", "mask", "normalise", "mix", "output")
-    ),
     "projections": projections,
     "split": split,
     "dropout": dropout,
