@@ -273,9 +273,9 @@ def test_a_hit_shows_the_sentence_that_matches(visit):
 def lit(tab: Page) -> list[str]:
     """Return what the page lights."""
     found: list[str] = tab.evaluate(
-        "[...CSS.highlights.get('sought') ?? []].map(range => range.toString().toLowerCase()).filter(Boolean)"
+        "[...CSS.highlights.get('sought') ?? []].map(String).filter(Boolean)"
     )
-    return found
+    return [text.lower() for text in found]
 
 
 def test_the_words_that_a_reader_came_with_are_lit_until_put_out(visit, address):

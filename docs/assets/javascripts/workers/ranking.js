@@ -39,14 +39,15 @@ searching.ranking = ({ docs }, { compounds, han, nameTerms, squash, terms, words
     for (const [field, boost] of Object.entries(FIELDS)) {
       const norm = field === "text" ? 1 - LENGTH + LENGTH * lengths[number] / mean : 1
       for (const text of listed(entry, field)) {
-        const found = terms(text)
+        const all = words(text)
+        const found = terms(text, all)
         if (field !== "words") sequences[number].push(found)
         for (const term of [...found, ...compounds(text), ...field in NAMES ? nameTerms(text) : []]) {
           if (!postings.has(term)) postings.set(term, new Map())
           const of = postings.get(term)
           of.set(number, (of.get(number) ?? 0) + boost / norm)
         }
-        for (const word of words(text)) if (!han.test(word)) surfaces.set(word, (surfaces.get(word) ?? 0) + 1)
+        for (const word of all) if (!han.test(word)) surfaces.set(word, (surfaces.get(word) ?? 0) + 1)
         if (field in NAMES && !("api" in entry)) name(text, number, field)
       }
     }

@@ -47,8 +47,8 @@ searching.words = separator => {
     nameTerms: name => telling(apart(name)).flatMap(termsOf),
     // {string} -> {string[]}: names of code, whole: "is_causal" is more than "causal"
     compounds: text => text.toLowerCase().match(/[a-z]\w*_\w+/g) ?? [],
-    // {string} -> {string[]}: the terms of an entry's text, in order
-    terms: text => words(text).filter(word => !stop.test(word)).flatMap(termsOf),
+    // {string} text, {string[]} its words -> {string[]}: the terms of an entry's text, in order
+    terms: (text, all = words(text)) => all.filter(word => !stop.test(word)).flatMap(termsOf),
     // {string} name, {boolean} whole -> {string}: what names have in common that differ in case,
     // hyphens, plural and spaces; or, unless it is whole, in words that tell nothing
     squash: (name, whole) => (whole ? words(name) : telling(apart(name))).map(stem).join("")
