@@ -4,8 +4,10 @@ from collections.abc import Callable
 
 import drawsvg
 
+from attn_docs.sentence import WORDS
+from docs import tables
 from docs._kit import draw
-from docs._kit.draw import ON_ACCENT, box, finish, stage_grid, write
+from docs._kit.draw import ACCENT, ON_ACCENT, SOFT, box, canvas, finish, stage_grid, write
 from docs._kit.text import texts
 from docs._tools.page import DOCS, Place, folders
 
@@ -60,7 +62,34 @@ def attention_map(language: str) -> str:
     return finish(drawing.as_svg(header=""), "index-map", text["title"], desc, zoom=1.4)
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"map": attention_map}
+def attention(language: str) -> str:
+    """Draw what the form shows at first: arcs from a word to all, and what they bring it."""
+    text, said = (texts(__file__, name, language) for name in ("attention_figure", "attention"))
+    found = tables.weights()[tables.CHOSEN]
+    output = (found @ tables.values()).tolist()
+    drawing = canvas(400, 280)
+    for j, weight in enumerate(found.tolist()):
+        x, chosen = 40 + 80 * j, j == tables.CHOSEN
+        line = {"fill": "none", "stroke": ACCENT, "stroke_width": 16 * weight}
+        drawing.append(drawsvg.Path(tables.arc(tables.CHOSEN, j, 80, 104), **line))
+        box(drawing, x - 34, 106, 68, 28, lit=chosen)
+        write(drawing, WORDS[j], x, 120, **({"fill": ON_ACCENT} if chosen else {}))
+        write(drawing, f"{weight:.2f}", x, 148)
+    for k, (meaning, part) in enumerate(zip(said["meanings"], output, strict=True)):
+        y = 184 + 26 * k
+        write(drawing, meaning, 96, y, text_anchor="end")
+        drawing.append(drawsvg.Rectangle(106, y - 8, 240, 16, fill=SOFT))
+        drawing.append(drawsvg.Rectangle(106, y - 8, 240 * part, 16, fill=ACCENT))
+        write(drawing, f"{part:.2f}", 372, y)
+    told = {
+        name: text["join"].join(f"{each} {part:.2f}" for each, part in zip(*both, strict=True))
+        for name, both in (("weights", (WORDS, found)), ("brought", (said["meanings"], output)))
+    }
+    desc = text["desc"].format(**told)
+    return finish(drawing.as_svg(header=""), "index-attention", text["title"], desc, zoom=1.6)
+
+
+FIGURES: dict[str, Callable[[str], str]] = {"map": attention_map, "attention": attention}
 
 
 def numbers() -> dict[str, str]:

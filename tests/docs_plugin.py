@@ -13,7 +13,7 @@ from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
 from docs._tools import blocks
 
 PYTHON_FENCE = re.compile(r'python( hl_lines="[\d -]+")?')
-OTHER_FENCES = {"console", "markdown", "text", "toml", "yaml"}
+OTHER_FENCES = {"console", "diff", "markdown", "text", "toml", "yaml"}
 DIRECTIVE = re.compile(r"<!--+\s*;?\s*(skip|clear-namespace|invisible-code)\b[^\n]*")
 
 

@@ -37,7 +37,11 @@ CHAPTERS = {
     if place_of(page.relative_to(DOCS).as_posix()).is_chapter
     and "\nredirect: " not in page.read_text(encoding="utf-8")
 }
-WHOLE_LINE = {"practice/bugs-that-train/index.md", "practice/test-your-attention/index.md"}
+WHOLE_LINE = {
+    "memory/decode-cost/index.md",
+    "practice/bugs-that-train/index.md",
+    "practice/test-your-attention/index.md",
+}
 
 
 def place(element: ET.Element) -> tuple[float, float]:

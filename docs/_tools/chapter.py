@@ -29,6 +29,7 @@ FILES = {
 LEFT = """
 It builds: `make serve` shows it. `make figures outputs` replaces the placeholders.
 Left to write, besides each TODO in these files:
+- its place in the order of reading, in mkdocs.yml, if it is not the last of its part
 - the stages that it lights, in FIGURES of docs/{page}/figures.py
 - the letters of its formulas, in docs/{page}/symbols.toml
 - a test of each formula, @pytest.mark.formula(r"<its TeX>"), in tests/{package}/test_{name}.py
@@ -83,17 +84,19 @@ def edit(path: str, change: Callable[[str], str]) -> None:
 
 
 def with_page(config: str, part: str, page: str) -> str:
-    """Return mkdocs.yml with the page after its part's others, and its API entry likewise."""
+    """Return mkdocs.yml with the page after the last of its part, and its API entry likewise.
+
+    A part that no page is of yet becomes a tab of its own.
+    """
     lines = config.splitlines()
-    if not any(f"&{part}" in line.split() for line in lines):
+    mine = [i for i, line in enumerate(lines) if re.fullmatch(f"      - {part}/.+/index.md", line)]
+    if not mine:
         reference, chinese = lines.index("  - Reference:"), lines.index("            - 参考:")
         lines.insert(chinese, f"            - TODO {part}: *{part}")
         title = part.capitalize().replace("-", " ")
         lines.insert(reference, f"  - {title}: &{part}")
-    start = next(i for i, line in enumerate(lines) if f"&{part}" in line.split())
-    end = start + 1
-    while lines[end].startswith("      - "):
-        end += 1
+        mine = [reference]
+    end = mine[-1] + 1
     lines.insert(end, f"      - {page}/index.md")
     entry = re.compile(r" +- reference/api/(.+)\.md")
     entered = {found[1]: i for i, line in enumerate(lines) if (found := entry.fullmatch(line))}

@@ -3,14 +3,13 @@
 A block that several pages show, such as a page and its translation, is highlighted once.
 A block that shows a mechanism's module is followed by a link to its API entry. Output lines,
 `#> …`, are marked to be styled apart from comments. Long docstrings can be folded; what is copied
-holds them. A command names the repository, if it is known. Each block says with which versions it
-ran, and by which command. SVG figures are let through as blocks of their own, and their links to
+holds them. A command names the repository, if it is known. What stands around a block is put there
+by block_looks.py. SVG figures are let through as blocks of their own, and their links to
 pages, which Markdown does not see, become the addresses of this build.
 """
 
 import re
 from functools import partial
-from itertools import chain, repeat
 
 from markdown import Extension, Markdown
 from markdown.postprocessors import Postprocessor
@@ -19,13 +18,13 @@ from pygments.token import STANDARD_TYPES, Name, Operator, Punctuation, Whitespa
 from pymdownx.superfences import SuperFencesBlockPreprocessor
 
 from docs._kit.text import texts
+from docs._tools.block_looks import MODULE, checked, dressed
 from docs._tools.editions import editions
-from docs._tools.page import DOCS, page_name, place_of
+from docs._tools.page import page_name, place_of
 from docs._tools.symbols import link
 
 OPENING = re.compile(r'^(?P<indent> *)```python( hl_lines="[^"]+")?$')
 INCLUDE = re.compile(r'^ *--8<-- "(?P<path>[^":]+\.py)(?P<section>:\w+)?"$')
-MODULE = re.compile(r"^attn_docs/(?!examples/|exhibits/)\w+/\w+\.py$")
 
 # the first line of a highlighted docstring, four lines or more, and the line that closes it
 DOCSTRING = re.compile(
@@ -33,12 +32,6 @@ DOCSTRING = re.compile(
     r'(\n<span class="sd"> *"""</span>)'
 )
 RAW_LINK = re.compile(r'(?<=<a href=")[^":]+\.md(#[^"]*)?(?=")')
-# a block, and in its first line, if it has one, the reason why it is not run
-BLOCK = re.compile(
-    r'(?s)<div class="language-python highlight">.*?<code>(?:<[^>]*>)*(?:# skip: ([^<]*))?.*?</div>'
-)
-VERIFIED = DOCS / "reference" / "how-this-site-is-checked" / "verified.txt"
-
 # plain words, most of a block, are no elements of their own: half as many for a browser to lay out
 STANDARD_TYPES.update(dict.fromkeys((Name, Operator, Punctuation, Whitespace), ""))
 
@@ -96,24 +89,8 @@ class _Looks(Postprocessor):
         label = words["fold"]
         button = f'<button class="fold" type="button" aria-expanded="false" aria-label="{label}">'
         text = DOCSTRING.sub(rf'\1{button}</button><span class="docstring">\2</span>\3', text)
-        return self.marked(text, page, words)
-
-    @staticmethod
-    def marked(text: str, page: str, words: dict[str, str]) -> str:
-        """Say under each block that it ran; those who listen to the page hear it once."""
-        tested = f"docs/{page}"
-        if page.startswith("reference/api/"):  # a part of it tells of the folder of that name
-            tested = f"attn_docs/{re.split('[/.]', page)[2].replace('-', '_')}"
-        versions = words["and"].join(VERIFIED.read_text(encoding="utf-8").split())
-        ran = words["ran"].format(versions=versions, tests=tested)
-        told = chain([""], repeat(' aria-hidden="true"'))
-
-        def below(block: re.Match[str]) -> str:
-            mark = f">{words['skipped']}{block[1]}" if block[1] else f"{next(told)}>{ran}"
-            return f'{block[0]}<p class="ran" data-search-exclude{mark}</p>'
-
-        # a docstring comes by twice, alone and as a part of its page
-        return BLOCK.sub(below, re.sub(r'<p class="ran".*?</p>', "", text))
+        text = dressed(text, words)
+        return checked(text, page, words) if page.endswith(".md") else text
 
 
 class CodeBlockExtension(Extension):

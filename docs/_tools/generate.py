@@ -19,6 +19,7 @@ from pathlib import Path
 
 from docs._tools import blocks, bugs
 from docs._tools.built import addresses, count
+from docs._tools.glance import cards
 from docs._tools.page import DOCS, folders, modules
 
 ENDINGS = {"FIGURES": ".svg", "TABLES": ".md"}
@@ -32,8 +33,11 @@ def stored(kind: str) -> set[Path]:
 
 
 def generated(kind: str, page: str = "") -> dict[Path, str]:
-    """Return what every function in FIGURES or TABLES makes now, by the file it belongs in."""
-    return {
+    """Return what every function in FIGURES or TABLES makes now, by the file it belongs in.
+
+    The cards at the heads of chapters are Markdown, as the tables are.
+    """
+    return (cards(page) if kind == "TABLES" else {}) | {
         DOCS / folder / "made" / f"{name}{suffix}{ENDINGS[kind]}": make(language).rstrip() + "\n"
         for folder, module in modules()
         if page in ("", folder)

@@ -39,8 +39,8 @@ class Place(NamedTuple):
 
     @property
     def is_chapter(self) -> bool:
-        """Tell the chapters from the home page, the paths through them and the reference."""
-        return "/" in self.folder and not self.folder.startswith("reference/")
+        """Tell the chapters from the home page, the paths, the explorers and the reference."""
+        return "/" in self.folder and not self.folder.startswith(("explore/", "reference/"))
 
 
 def place_of(source: str) -> Place:

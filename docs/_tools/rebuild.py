@@ -31,6 +31,7 @@ from docs._kit.text import load as words
 from docs._tools import symbols
 from docs._tools.blocks import ROOT
 from docs._tools.page import DOCS
+from docs._tools.search import described, without_pictures
 
 INCLUDE = re.compile(r'--8<-- "([^":]+)')
 DATA = {".html", ".json", ".toml", ".txt", ".yml"}  # all pages are made of all of these
@@ -121,7 +122,8 @@ class Index(SearchIndex):
     def entries_of(self, page: pages.Page) -> list[dict[str, Any]]:
         """Return a page's entries."""
         index, lean = SearchIndex(**self.config), copy(page)
-        lean.content = without_traces(page.content or "")
+        html = without_traces(without_pictures(page.content or ""))
+        lean.content = described(html, page.meta.get("description", ""))
         index.add_entry_from_context(lean)
         return list(index.entries)
 

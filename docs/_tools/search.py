@@ -1,29 +1,81 @@
 """What is known of search before anybody searches: an index for each language.
 
 The site's builder leaves one index of all pages, which Material would have every page fetch. It is
-taken apart here into what search needs of one language: titles as readers look for them, what
-counts more or less, the words that the pages have and the entries of the API's names. The worker
-docs/assets/javascripts/workers/search.js reads one such index and puts queries in its words.
+taken apart here into what search needs of one language: sentences to find and to show, words to
+find only (of code, tables and block titles), and all names of an entry: its title and tags in both
+languages, and the terms of the glossary that it explains. docs/assets/javascripts/workers ranks.
 """
 
 import json
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
-Doc = dict[str, Any]  # an entry as Material has it: a page, or a section of one
+from docs._tools.page import DOCS
+
+Doc = dict[str, Any]  # an entry: a page, or a section of one
 
 API = "reference/api/"  # in the first language alone
-CHINESE = re.compile("[\u3400-\u9fff]+")
+GLOSSARY = DOCS / "reference/glossary/glossary.toml"
 SIGNATURE = re.compile(r"(\(| = ).*?(?=</code>)", re.S)  # what follows a name in its title
 NAME = re.compile(r"\w*$", re.A)
 TELLING = re.compile("_|.[A-Z]")  # in a name that nobody types by chance
+CUTS = "\u200b"  # between the Chinese words that the builder found; the worker needs none
+CODE = re.compile(r"(?:attn_docs/\S+\.py)?<pre>(.*?)</pre>", re.S)
+PARAGRAPH = re.compile(r"<(/?)(?:p|li)>")
+WORD = re.compile(r"[^\W\d]\w+|\d{3,}")
+SHOWN = re.compile(  # of a page's HTML: what is seen as a picture, a control or a heading of code
+    r'(?s)<svg\b.*?</svg>|<ol class="stages".*?</ol>|<summary\b.*?</summary>'
+    r'|<p class="(?:ran|takeaway|install)".*?</p>'
+)
+FORMULA = re.compile(
+    r'(?s)<span class="formula"[^>]*><math>(.*?)<annotation.*?</math></span>'
+    r'|<div class="formula".*?</div>'
+)
 
 
 def page_of(doc: Doc) -> str:
     """Return the address of an entry's page."""
     return str(doc["location"]).partition("#")[0]
+
+
+def without_pictures(html: str) -> str:
+    """Return a page's HTML as search reads it: no figures or furniture, formulas as plain text."""
+
+    def plain(formula: re.Match[str]) -> str:
+        return re.sub("<[^>]*>", "", (formula[1] or "").replace("<msqrt>", "√"))
+
+    return FORMULA.sub(plain, SHOWN.sub(" ", html))
+
+
+def described(html: str, description: str) -> str:
+    """Return a page's HTML with what its head says of it as its first paragraph."""
+    return html.replace("</h1>", f"</h1><p>{escape(description)}</p>", 1)
+
+
+def text_of(html: str) -> str:
+    """Return HTML as one line of plain text."""
+    return " ".join(unescape(re.sub("<[^>]*>", "", html)).replace(CUTS, "").split())
+
+
+def taken_apart(html: str) -> tuple[str, str]:
+    """Return the sentences of an entry, a paragraph a line, and the words that stand elsewhere."""
+    code = " ".join(CODE.findall(html))
+    told, besides, depth = [""], [code], 0
+    parts = PARAGRAPH.split(CODE.sub("", html))
+    for text, closing in zip(parts[::2], [*parts[1::2], ""], strict=True):
+        if depth:
+            told[-1] += text
+        else:
+            besides.append(text)
+        depth += -1 if closing else 1
+        told.append("")
+    shown = [line for text in told if (line := text_of(text))]
+    words = WORD.findall(text_of(" ".join(besides)))
+    return "\n".join(shown), " ".join(dict.fromkeys(words))
 
 
 def in_language(docs: list[Doc], language: str, languages: list[str]) -> list[Doc]:
@@ -40,70 +92,68 @@ def in_language(docs: list[Doc], language: str, languages: list[str]) -> list[Do
     return [doc for doc in docs if kept(page_of(doc))]
 
 
-def words(text: str, separator: str) -> set[str]:
-    """Return the words of an entry as the index holds them."""
-    return {word.lower() for word in re.split(separator, re.sub("<[^>]*>", " ", text)) if word}
+def names_of(doc: Doc) -> list[str]:
+    """Return what an entry is called where it stands: its title, and the tags of a page."""
+    tags = doc.get("tags", []) if page_of(doc) == doc["location"] else []
+    return [text_of(name) for name in (doc["title"], *tags)]
 
 
-def pieces(word: str, known: set[str]) -> Iterator[str]:
-    """Cut Chinese into the longest words that are known, from the left, as the worker does."""
-    while word:
-        end = next((end for end in range(len(word), 1, -1) if word[:end] in known), 1)
-        yield word[:end]
-        word = word[end:]
+def glossary() -> dict[str, list[str]]:
+    """Return the terms of the glossary, in both languages, by the place that explains them."""
+    if not GLOSSARY.is_file():
+        return {}
+    found: dict[str, list[str]] = {}
+    for term in tomllib.loads(GLOSSARY.read_text(encoding="utf-8")).values():
+        found.setdefault(term["page"], []).extend([term["en"], term["zh"], *term["aliases"]])
+    return found
 
 
-def segmented(tag: str, known: set[str]) -> str:
-    """Return a tag with its Chinese words apart, which Material sees to in titles and texts."""
-    return CHINESE.sub(lambda row: "\u200b".join(pieces(row[0], known)), tag)
+def entry(doc: Doc, others: Iterable[str], terms: list[str], *, leads: bool) -> Doc:
+    """Return what search needs of an entry; `leads` is an entry of the API that its name leads to."""
+    title = doc["title"]
+    text, words = taken_apart(doc["text"])
+    made = {"location": doc["location"], "text": text, "words": words, "terms": terms}
+    if re.search(API + ".", doc["location"]):
+        title = SIGNATURE.sub("", title, count=1)
+        name = NAME.findall(doc["location"])[0]
+        made["api"] = name if leads and TELLING.search(name) else ""
+    made["title"], *made["tags"] = names_of(doc | {"title": title})
+    made["others"] = [name for name in others if name not in (made["title"], *made["tags"])]
+    return {key: value for key, value in made.items() if value or key in ("location", "api")}
 
 
-def index(docs: list[Doc], config: dict[str, Any], language: str) -> dict[str, Any]:
+def index(
+    docs: list[Doc], config: dict[str, Any], language: str, terms: dict[str, list[str]]
+) -> dict[str, Any]:
     """Return what searching one language needs, made from the entries of all languages."""
-    separator = config["separator"]
-    docs = [dict(doc) for doc in in_language(docs, language, config["lang"])]
-    pages = {page: doc for doc in docs if doc["location"] == (page := page_of(doc))}
-    known = set[str]().union(*(words(f"{doc['title']} {doc['text']}", separator) for doc in docs))
-    names = {}
+    first, *others = config["lang"]
+    names: dict[str, list[str]] = {}  # in all languages, by the address in the first
     for doc in docs:
-        place, page = doc["location"], page_of(doc)
-        if place.startswith(API):
-            # the reference comes after the chapters, and the name is all that counts of a signature
-            doc |= {"boost": 0.5, "title": SIGNATURE.sub("", doc["title"], count=1)}
-            if TELLING.search(name := NAME.findall(place)[0]):
-                names[name] = page
-        elif place == page:
-            if "tags" in doc:
-                doc["tags"] = [segmented(tag, known) for tag in doc["tags"]]
-                known |= words(" ".join(doc["tags"]), separator)
-        else:
-            doc.pop("tags", None)
-            if parent := pages.get(page):  # all its headings lead to a page
-                parent["headings"] = f"{parent.get('headings', '')} {doc['title']}".strip()
-    return {"config": config, "docs": docs, "words": " ".join(sorted(known)), "names": names}
+        folder, _, below = doc["location"].partition("/")
+        names.setdefault(below if folder in others else doc["location"], []).extend(names_of(doc))
+
+    def made(doc: Doc) -> Doc:
+        place = doc["location"].removeprefix("" if language == first else f"{language}/")
+        others = () if place.startswith(API) else names[place]
+        return entry(doc, others, terms.get(place, []), leads=language == first)
+
+    kept = in_language(docs, language, config["lang"])
+    return {"separator": config["separator"], "docs": [made(doc) for doc in kept]}
 
 
 def finish(site: Path) -> None:
     """Take a built site's index of all languages apart into one for each.
 
-    Where there is none, the site has another search. What stays of it is its settings, with which
-    Material lights the words that a reader came with.
+    Where there is none, the site has another search.
     """
     whole = site / "search/search_index.json"
     if not whole.is_file():
         return
     built = json.loads(whole.read_text(encoding="utf-8"))
-    if not built["docs"]:
-        raise ValueError(f"docs of {whole} must be those of a site just built; got none")
+    terms = glossary()
     for language in built["config"]["lang"]:
-        text = json.dumps(
-            index(built["docs"], built["config"], language),
-            ensure_ascii=False,
-            separators=(",", ":"),
-        )
+        made = index(built["docs"], built["config"], language, terms)
+        text = json.dumps(made, ensure_ascii=False, separators=(",", ":"))
         whole.with_name(f"{language}.js").write_text(f"var searchIndex = {text}", encoding="utf-8")
-    settings = json.dumps({"config": built["config"], "docs": []})
-    whole.write_text(settings, encoding="utf-8")
-    script = whole.with_suffix(".js")  # the same, in a copy that opens from the file system
-    if script.is_file():
-        script.write_text(f"var __index = {settings}", encoding="utf-8")
+    whole.unlink()
+    whole.with_suffix(".js").unlink(missing_ok=True)  # the same, in a copy for the file system

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from attn_docs import AdditiveAttention
+from attn_docs.examples.foundations.additive import answer_self
+from attn_docs.testing import check_module
 from docs._tools.page import page_module
 from tests.kit import load_exhibit, normal
 
@@ -230,3 +232,13 @@ def test_the_formula_is_the_score() -> None:
         q, k = queries[text, i].numpy(), keys[text, j].numpy()
         a = w_v @ np.tanh(W_q @ q + W_k @ k)
         np.testing.assert_allclose(scores[text, i, j], a[0], rtol=0, atol=1e-12)
+
+
+def test_the_checker_sees_that_without_tanh_the_query_does_not_count() -> None:
+    class Linear(answer_self.AdditiveSelfAttention):
+        def forward(self, x: Tensor) -> Tensor:
+            pairs = self.q_proj(x)[:, :, None] + self.k_proj(x)[:, None]
+            return self.score_proj(pairs).squeeze(-1).softmax(-1) @ self.v_proj(x)
+
+    causes = {f.property: f.cause for f in check_module(Linear(), embed_dim=16).failures}
+    assert "the weights do not depend on the query" in causes["attends"]

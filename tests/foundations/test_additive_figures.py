@@ -20,13 +20,6 @@ def middle(text: ET.Element) -> float:
 
 
 @languages
-def test_only_the_score_is_lit(language):
-    root = parse(figures.FIGURES["stage-line"](language))
-    lit = [g.attrib["data-stage"] for g in root.iter("g") if g.get("data-lit") == "true"]
-    assert lit == ["score"]
-
-
-@languages
 def test_shapes_on_the_arrows_are_those_of_the_computation(language):
     n, m, q, k, p, e = (figures.EXAMPLE[letter] for letter in "nmqkpe")
     attend = AdditiveAttention(q, k, p)

@@ -6,6 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from attn_docs.sentence import KINDS, projections
 from docs._tools.page import page_module
 from tests.kit import parse
 
@@ -16,10 +17,16 @@ languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 @languages
-def test_only_the_score_is_lit(language):
-    root = parse(figures.FIGURES["stage-line"](language))
-    lit = [g.attrib["data-stage"] for g in root.iter("g") if g.get("data-lit") == "true"]
-    assert lit == ["score"]
+def test_the_table_shows_the_product_of_the_sentences_projections(language):
+    root = parse(figures.FIGURES["table"](language))
+    shown = {e.attrib["data-cell"]: e.text for e in root.iter("text") if "data-cell" in e.attrib}
+    w_q, w_k, _ = projections()
+    wanted = {
+        f"{row},{column}": f"{(w_q[row] @ w_k[column]).item():g}"
+        for row in range(len(KINDS))
+        for column in range(len(KINDS))
+    }
+    assert shown == wanted
 
 
 def predicted(start: str, divisor: str, d: int) -> float:

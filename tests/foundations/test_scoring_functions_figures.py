@@ -130,10 +130,3 @@ def test_the_description_names_the_winners(language: str) -> None:
     desc = figures.FIGURES["score-maps"](language).partition("</desc>")[0]
     named = re.findall("(?:dot product|cosine|Gaussian|negative L1|点积|余弦|高斯|L1) (\\w+)", desc)
     assert named[-4:] == list(WINNERS.values())
-
-
-@languages
-def test_the_stage_line_lights_the_score_alone(language: str) -> None:
-    root = ET.fromstring(figures.FIGURES["stage-line"](language))  # noqa: S314 - our own
-    lit = [g.get("data-stage") for g in root.iter(f"{SVG}g") if g.get("data-lit") == "true"]
-    assert lit == ["score"]

@@ -116,10 +116,3 @@ def test_bars_of_weights_and_cache_are_as_long_as_their_bytes(language: str) -> 
         x = figures.LEFT + scale * reported[line.attrib["data-card"]] / 1024
         starts = re.findall(r"[ML]([\d.]+),", line.attrib["d"])
         assert list(map(float, starts)) == pytest.approx([x, x], abs=0.02)
-
-
-@languages
-def test_the_stage_line_lights_what_is_kept(language: str) -> None:
-    stages = {g.get("data-stage"): g.get("data-lit") for g in root("stage-line", language)}
-    lit = {stage for stage, value in stages.items() if value == "true"}
-    assert lit == {"project", "split", "place"}

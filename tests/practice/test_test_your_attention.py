@@ -45,7 +45,7 @@ def test_in_the_module_that_seems_right_no_word_sees_another():
 def test_one_line_mends_it():
     lines = [
         (EXAMPLES / f"{name}.py").read_text(encoding="utf-8").splitlines()
-        for name in ("wrong_module", "right_module")
+        for name in ("layer", "right_module")
     ]
     added = set(lines[1]) - set(lines[0])
     assert any("transpose(1, 2) for t in" in line for line in added)
@@ -98,7 +98,7 @@ def test_module_and_random_state_stay_as_they_are():
 
 
 def test_a_mask_that_is_read_wrongly_judges_nothing_else():
-    found = verdicts(run("exercise_transposed")["report"])
+    found = verdicts(run("answer_transposed")["report"])
     assert found["mask axis"] == "fail"
     assert {found[name] for name in ("padding", "empty rows", "packing")} == {"not applicable"}
 

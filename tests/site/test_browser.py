@@ -239,6 +239,7 @@ def test_palette_stays_chosen(visit):
 
 def test_long_docstrings_unfold(visit):
     tab = visit(CHAPTER, width=1280).tab
+    tab.locator("details:has(.fold)").first.evaluate("file => file.open = true")
     fold, docstring = tab.locator(".fold").first, tab.locator(".docstring").first
     expect(docstring).to_be_hidden()
     fold.click()

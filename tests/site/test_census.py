@@ -10,7 +10,7 @@ import torch
 from sybil import Document
 
 from docs._tools import blocks, built
-from docs._tools.code_blocks import VERIFIED
+from docs._tools.block_looks import VERIFIED
 from docs._tools.page import DOCS, place_of, sources
 from tests.conftest import Site
 from tests.docs_plugin import OTHER_FENCES, parse
@@ -60,15 +60,20 @@ def test_outputs_have_at_most_four_digits_after_the_point(source: Path) -> None:
 
 
 @SOURCES
-def test_every_block_says_how_it_ran(source: Path, site: Site) -> None:
+def test_every_block_says_that_it_ran_and_the_page_how(source: Path, site: Site) -> None:
     page, versions = site.pages[address(source)], VERIFIED.read_text(encoding="utf-8").split()
-    ran = built.tree(page).findall(".//p[@class='ran'][code]")
-    assert len(ran) == sum(not blocks.skip_reason(block) for block in built.python_blocks(page))
-    for mark in ran:
+    tree, shown = built.tree(page), built.python_blocks(page)
+    run = [block for block in shown if not blocks.skip_reason(block)]
+    ticks = tree.findall(".//span[@class='ran'][@role='img']")
+    assert len(ticks) == len(run)
+    assert len(tree.findall(".//span[@class='ran']")) == len(shown)
+    assert all(tick.get("aria-label") for tick in ticks)
+    told = tree.findall(".//p[@class='checked']")
+    assert len(told) == bool(run)
+    for mark in told:
         said = "".join(mark.itertext())
         assert all(version in said for version in versions), said
         assert (blocks.ROOT / said.rpartition(" pytest ")[2]).exists(), said
-    assert sum(mark.get("aria-hidden") is None for mark in ran) == bool(ran), "told once"
 
 
 def test_blocks_run_with_the_versions_that_are_named() -> None:

@@ -20,7 +20,7 @@ from docs._tools.finish.policy import CHARSET
 
 SCRIPT = "attn_docs/examples/foundations/masks/where_to_mask.py"
 BLOCK = (
-    f'<div class="language-python highlight"><span class="filename">{SCRIPT}</span>'
+    f'<div class="language-python highlight"><span class="filename" title="{SCRIPT}">a.py</span>'
     "<pre><code>what is shown</code></pre></div>"
 )
 PAGE = (
@@ -78,6 +78,33 @@ def test_text_keeps_what_markdown_would_read_otherwise(finished):
     ]
 
 
+def test_a_folded_file_is_taken_along_once_and_installed_before(
+    finished, monkeypatch: pytest.MonkeyPatch
+):
+    source = "from attn_docs import causal_mask\n"
+    monkeypatch.setattr("docs._tools.finish.twin.included_file", lambda _: ("", source))
+    fold = '<details class="package"><summary>what it offers</summary>{}</details>'
+    folder = finished(fold.format(BLOCK))
+    text = (folder / "index.md").read_text(encoding="utf-8")
+    assert "what it offers" not in text
+    assert text.count("\n```python\n") == 1
+    html = (folder / "index.html").read_text(encoding="utf-8")
+    assert html.index('class="install"') < html.index("<details")
+
+
+def test_a_card_is_a_list_without_its_line(finished):
+    math = "<math><semantics><mi>x</mi><annotation>n</annotation></semantics></math>"
+    folder = finished(
+        '<div class="glance"><ol class="stages"><li><a href="">score</a></li></ol>'
+        f'<dl><dt>Cost</dt><dd>{math} <a href="../">rows</a></dd><dt>A</dt><dd>b</dd></dl></div>'
+    )
+    text = (folder / "index.md").read_text(encoding="utf-8")
+    assert text.split("\n\n") == [
+        "# Title",
+        "- **Cost** $n$ [rows](../index.md)\n- **A** b\n",
+    ]
+
+
 @pytest.mark.parametrize("address", ["", "https://example.org/docs/"])
 def test_a_notebook_installs_from_where_the_site_is_or_says_that_nobody_knows(
     finished, tmp_path: Path, address: str
@@ -114,7 +141,7 @@ FAULTS = {
     "a style attribute": ("<p style='top: 0'>", r"index\.html: its policy forbids style="),
     "a file that is not there": (BLOCK.replace("where_", "x_"), r"index\.html: .*there is no attn"),
     "code without a file": (
-        BLOCK.replace(SCRIPT, "").replace('<span class="filename"></span>', ""),
+        BLOCK.replace(f' title="{SCRIPT}"', ""),
         r"index\.html: each block must name its file",
     ),
     "a drawing without a file": (

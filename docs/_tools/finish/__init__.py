@@ -16,6 +16,7 @@ from docs._tools.editions import editions
 from docs._tools.finish.figures import figures_of
 from docs._tools.finish.llms import llms_full, llms_list
 from docs._tools.finish.policy import with_policy
+from docs._tools.finish.state import with_state
 from docs._tools.finish.take import Page, Site, Taken, taken
 from docs._tools.finish.wheel import package_wheel
 from docs._tools.page import place_of
@@ -88,7 +89,9 @@ def _finished(folder: Path, page: Page, policies: bool) -> Taken:
     if last is None or (html, page, policies) != (last.html, last.page, last.policies):
         tree = LexborHTMLParser(html)
         ruled = with_policy(html, tree, page.file, policies)
-        last = _last[page.file] = _Made(html, page, policies, taken(page, ruled, tree))
+        last = _last[page.file] = _Made(
+            html, page, policies, taken(page, with_state(ruled, page.site.package), tree)
+        )
     _write(folder, {page.file: last.taken.html.encode(), **last.taken.files})
     return last.taken
 

@@ -15,9 +15,11 @@ from docs._tools.finish.notebook import notebook, scripts
 from docs._tools.finish.twin import Address, Block, Twin, twin
 from docs._tools.page import Place
 
-HEADING, BLOCK = "</h1>", '<div class="language-python'
+HEADING = "</h1>"
+BLOCK = re.compile('<details class="package">|<div class="language-python')
 PACKAGE = re.compile(r"^ *(?:from|import) attn_docs\b", re.M)  # in a block that needs it
 CODE = re.compile("`(.*?)`")
+INSTALL = '<p id="install"></p>'  # where a page wants the line, if not above its first block
 STARTS = {"", "reference/api"}  # pages that lead to others, and offer nothing themselves
 
 
@@ -118,7 +120,11 @@ def with_links(html: str, page: Page, needs_package: bool) -> str:
     """Return a page that leads to what it offers, and says how to run blocks with the package."""
     if page.place.folder not in STARTS:
         html = html.replace(HEADING, f"{HEADING}\n{_links(page)}\n", 1)
-    return html.replace(BLOCK, f"{_install(page)}\n{BLOCK}", 1) if needs_package else html
+    if INSTALL in html:
+        return html.replace(INSTALL, _install(page))
+    if not needs_package:
+        return html
+    return BLOCK.sub(lambda first: f"{_install(page)}\n{first[0]}", html, count=1)
 
 
 def _links(page: Page) -> str:
@@ -130,7 +136,8 @@ def _links(page: Page) -> str:
             f'<a href="{name}.zip" download>{words["scripts"]}</a>',
         ]
     told = f'<p class="takeaway" data-search-exclude>{words["download"]}\n'
-    return told + " ·\n".join(links) + "</p>"
+    button = f'<button data-copied="{words["copied"]}">{words["copy_page"]}</button>'
+    return told + " ·\n".join(links) + f'\n{button} <span role="status"></span></p>'
 
 
 def _install(page: Page) -> str:
@@ -138,12 +145,12 @@ def _install(page: Page) -> str:
     way = relpath(package, page.folder or ".")
     brings = CODE.sub(r"<code>\1</code>", _brings(words, "line"))
     return (
-        f'<p class="install" data-search-exclude><span>{words["install"]}</span>\n'
-        f'<code id="pip-install">pip install <a href="{way}">'
-        f"{page.site.address}{package}</a></code>\n"
-        f'<button class="md-code__button" data-md-type="copy" title="{words["copy"]}" '
-        'data-clipboard-target="#pip-install"></button>\n'
-        f"<span>{brings}</span></p>"
+        '<div class="install" data-search-exclude><details>'
+        f"<summary>{words['install']}</summary>\n<p>{words['install_once']}</p>\n"
+        f'<p><code>pip install <a href="{way}">'
+        f"{page.site.address}{package}</a></code></p>\n<p>{brings}</p></details>\n"
+        f'<button class="md-code__button" data-md-type="copy" title="{words["copy"]}">'
+        "</button></div>"
     )
 
 

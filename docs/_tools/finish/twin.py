@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from html import escape
 from posixpath import dirname, join, normpath, relpath
 from textwrap import indent
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urlsplit
 
 from html_to_markdown import ConversionOptions, convert
 from selectolax.lexbor import LexborNode
@@ -20,7 +20,8 @@ from docs._tools.blocks import BlockError, included_file
 OPTIONS = ConversionOptions(compact_tables=True, extract_metadata=False)
 # of an engine's page what is no part of the text: controls, what its theme adds, what is said twice
 DROPPED = (
-    "form, button, script, .headerlink, .md-content__button, .md-tags, .page-end, .ran, .symbols"
+    "form, button, script, .headerlink, .md-content__button, .md-tags, .page-end, .ran, .checked, "
+    ".symbols, .package > summary, .glance > .stages"
 )
 # an address comes back from the conversion encoded
 MARK = re.compile(r"\ue000(\d+)\ue001|%EE%80%80(\d+)%EE%80%81")
@@ -127,19 +128,32 @@ def twin(article: LexborNode, file: str, figures: dict[str, str]) -> Twin:
             node.attrs["href"] = made.mark(address)
     for node in article.css("h2[id], h3[id], h4[id], h5[id], h6[id]"):
         node.insert_child(made.mark(Anchor(node.id or "")))
+    for node in article.css(".glance > dl"):
+        node.replace_with(_list(node))
     text = convert(BOLD_STOP.sub(r"\2\1", article.inner_html or ""), OPTIONS).content or ""
     made.text = HEADING_END.sub(r"\1", text)
+    return made
+
+
+def _list(terms: LexborNode) -> LexborNode:
+    """Return terms and what is said of each as a list, which Markdown has."""
+    said = zip(terms.css("dt"), terms.css("dd"), strict=True)
+    made = terms.parser.create_node("ul")
+    made.inner_html = "".join(
+        f"<li><strong>{term.text()}</strong> {text.inner_html}</li>" for term, text in said
+    )
     return made
 
 
 def _block(node: LexborNode, file: str) -> Block:
     """Return a block with the text of the file that it includes, if it includes one."""
     language = (node.attributes["class"] or "").split()[0].removeprefix("language-")
-    title, shown = node.css_first(".filename"), node.css_first("pre").text()
+    title, shown = node.css_first(".filename[title]"), node.css_first("pre").text()
     if title is None:
         return Block(language, "", shown)
+    path = title.attributes["title"] or ""
     try:
-        return Block(language, title.text(), included_file(f'--8<-- "{title.text()}"')[1])
+        return Block(language, path, included_file(f'--8<-- "{path}"')[1])
     except BlockError as error:
         raise ValueError(f"{file}: {error}") from error
 
@@ -168,7 +182,7 @@ def _address(href: str, file: str) -> Address | None:
     """Return where a link leads in the site, None if it leads out of it."""
     if urlsplit(href).scheme or href.startswith("//"):
         return None
-    path, anchor = urldefrag(href)
+    path, anchor = urlsplit(href).path, urlsplit(href).fragment  # settings are for a page alone
     target = normpath(join(dirname(file), path)) if path else file
     if path.endswith(("/", ".")):
         target = join(target, "index.html")

@@ -21,5 +21,9 @@
   // The line that installs the package names the place that this copy of the site is read from.
   const wheel = document.querySelector(".install a")
   const encoded = sign => "%" + sign.charCodeAt().toString(16)
-  if (wheel) wheel.textContent = wheel.href.replace(/[^\w:/.%~-]/g, encoded) // safe in any shell
+  if (wheel) {
+    wheel.textContent = wheel.href.replace(/[^\w:/.%~-]/g, encoded) // safe in any shell
+    // the text itself, for of what is folded Material's script would copy nothing
+    document.querySelector(".install button").dataset.clipboardText = wheel.parentElement.textContent
+  }
 })()

@@ -1,6 +1,5 @@
 """Figures of the chapter on additive attention."""
 
-import functools
 from collections.abc import Callable
 
 import drawsvg
@@ -17,7 +16,6 @@ from docs._kit.draw import (
     box,
     canvas,
     finish,
-    stage_line,
     write,
 )
 from docs._kit.text import texts
@@ -149,7 +147,6 @@ def _number(number: object) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("score",)),
     "block-diagram": block_diagram,
     "score-maps": score_maps,
 }

@@ -28,16 +28,29 @@ def hidden_bytes(n: int, m: int, h: int, dtype: torch.dtype = torch.float32) -> 
     return n * m * h * dtype.itemsize
 
 
+def size(number: int) -> str:
+    """Return a number of bytes in a unit that one can hold."""
+    units = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+    name = max((name for name in units if number >= units[name]), key=units.__getitem__)
+    return f"{number / units[name]:.3g} {name}"
+
+
+def count(number: int) -> str:
+    """Return a number of operations in millions or billions."""
+    unit, name = (1e9, "G") if number >= 1e9 else (1e6, "M")
+    return f"{number / unit:.3g} {name}"
+
+
 def cost(language: str) -> str:
     """Return the score's operations and memory against length, beside the dot product's."""
     text = texts(__file__, "cost", language)
     rows = (
         (
             f"{n:,}",
-            f"{operations(n, n, SIZE, SIZE, SIZE) / 1e6:,.1f} M",
-            f"{2 * n * n * SIZE / 1e6:,.1f} M",
-            f"{hidden_bytes(n, n, SIZE) / 2**20:,.4g} MiB",
-            f"{hidden_bytes(n, n, 1) / 2**20:,.4g} MiB",
+            count(operations(n, n, SIZE, SIZE, SIZE)),
+            count(2 * n * n * SIZE),
+            size(hidden_bytes(n, n, SIZE)),
+            size(hidden_bytes(n, n, 1)),
         )
         for n in LENGTHS
     )

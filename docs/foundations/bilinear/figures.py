@@ -7,8 +7,9 @@ import matplotlib.style
 import torch
 from matplotlib.axes import Axes
 
+from attn_docs.sentence import KINDS, projections
 from docs._kit import chart
-from docs._kit.draw import stage_line
+from docs._kit.draw import SHADE, canvas, cells, finish, write
 from docs._kit.text import texts
 
 KEY = "foundations-bilinear"
@@ -47,6 +48,31 @@ def _products(seed: int) -> tuple[float, ...]:
         )
         variances.append(((query @ weight) * key).sum(-1).var().item())
     return tuple(variances)
+
+
+def table(language: str) -> str:
+    """Draw the product of the sentence's query and key projections as a table of kinds."""
+    text = texts(__file__, "table", language)
+    w_q, w_k, _ = projections()
+    worth = (w_q @ w_k.T)[: len(KINDS), : len(KINDS)]
+    left, top, width, height = 116, 58, 68, 36
+    drawing = canvas(left + len(KINDS) * width + 2, top + len(KINDS) * height + 1)
+    write(drawing, f"{text['asks']} ↓", left - 12, 40, 12, text_anchor="end")
+    write(drawing, f"{text['offers']} →", left + len(KINDS) * width / 2, 12, 12)
+    cells(drawing, (SHADE * worth).tolist(), left, top, width, height)
+    for row, kind in enumerate(KINDS):
+        middle = top + (row + 0.5) * height
+        write(drawing, text[kind], left - 12, middle, 12, text_anchor="end", font_weight="bold")
+        write(drawing, text[kind], left + (row + 0.5) * width, 40, 12, font_weight="bold")
+        for column, number in enumerate(worth[row].tolist()):
+            x = left + (column + 0.5) * width
+            write(drawing, f"{number:g}", x, middle, data_cell=f"{row},{column}")
+    pairs = text["join"].join(
+        text["pair"].format(asks=text[KINDS[row]], offers=text[KINDS[column]])
+        for row, column in worth.nonzero().tolist()
+    )
+    desc = text["desc"].format(pairs=pairs)
+    return finish(drawing.as_svg(header=""), f"{KEY}-table", text["title"], desc)
 
 
 _MARKS = {"linewidth": 2, "markersize": 5, "markeredgewidth": 0}
@@ -109,6 +135,6 @@ def numbers() -> dict[str, str]:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("score",)),
+    "table": table,
     "variance": variance,
 }

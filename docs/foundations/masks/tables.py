@@ -1,9 +1,8 @@
-"""What masks cost, what `need_weights` costs, and the form of the mask explorer."""
+"""What masks cost, and what `need_weights` costs."""
 
 import torch
 
 from attn_docs import causal_mask, mask_to_additive, padding_mask
-from docs._kit.form import fill
 from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
@@ -60,26 +59,7 @@ def need_weights(language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
 
 
-EXPLORED = 5  # queries and keys of the causal mask that the explorer starts with
-LARGEST = 8
-SIZES = {"window": 2, "prefix": 2, "padding": 1}
-
-
-def explorer(language: str) -> str:
-    """Return the form of the mask explorer with what it shows at first."""
-    text = texts(__file__, "explorer", language)
-    mask = causal_mask(EXPLORED).int().tolist()
-    counts = [sum(row) for row in mask]
-    comma, space = text["join"]
-    said = text["summary"].format(
-        allowed=sum(counts), all=EXPLORED**2, counts=comma.join(map(str, counts))
-    )
-    shown = {"mask": mask, "said": said, "largest": LARGEST, "sizes": SIZES}
-    given = texts(__file__, "given", language)
-    return fill(__file__, **text, comma=comma, space=space, given=given, **shown)
-
-
-TABLES = {"cost": cost, "explorer": explorer, "need-weights": need_weights}
+TABLES = {"cost": cost, "need-weights": need_weights}
 
 
 def numbers() -> dict[str, str]:

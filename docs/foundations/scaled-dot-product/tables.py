@@ -1,14 +1,12 @@
-"""What scaled dot-product attention costs, counted and measured, and the softmax explorer."""
+"""What scaled dot-product attention costs, counted and measured, and what its softmax does."""
 
 import functools
-import json
 import math
 
 import torch
 from torch import Tensor
 
 from attn_docs import masked_softmax
-from docs._kit.form import fill
 from docs._kit.markdown import table
 from docs._kit.measured import Measurement, load
 from docs._kit.text import texts
@@ -77,7 +75,6 @@ POWERS = 11  # d = 1, 2, 4, …, 1024
 KEYS = 6
 SEED = 3
 TABULATED = (1, 4, 16, 64, 256, 1024)
-EXPLORED = 6  # the explorer starts with d = 64
 
 
 @functools.cache
@@ -124,27 +121,10 @@ def softmax(language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{text['caption'].format(keys=KEYS)}"
 
 
-def softmax_explorer(language: str) -> str:
-    """Return the form of the softmax explorer with what it shows at first, and its data."""
-    found = explored(EXPLORED)
-    columns = (found[name].tolist() for name in ("score", "logit", "weight"))
-    return fill(
-        __file__,
-        **texts(__file__, "softmax-explorer", language),
-        power_most=POWERS - 1,
-        power_at_first=EXPLORED,
-        rows=list(zip(*columns, strict=True)),
-        entropy_at_first=found["entropy"].item(),
-        gradient_at_first=found["gradient"].item(),
-        scores=json.dumps(partial_scores().tolist(), separators=(",", ":")),
-    )
-
-
 TABLES = {
     "additive": additive,
     "cost": cost,
     "softmax": softmax,
-    "softmax-explorer": softmax_explorer,
 }
 
 

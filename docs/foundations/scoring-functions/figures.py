@@ -1,6 +1,5 @@
 """Figures of the chapter on scoring functions."""
 
-import functools
 import itertools
 from collections.abc import Callable
 
@@ -10,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attn_docs import GaussianAttention
-from docs._kit.draw import ACCENT, INK, SHADE, canvas, finish, stage_line, write
+from docs._kit.draw import ACCENT, INK, SHADE, canvas, finish, write
 from docs._kit.text import texts
 
 KEY = "foundations-scoring-functions"
@@ -123,6 +122,5 @@ def _panel(group: drawsvg.Group, name: str, title: str, left: float, top: float)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("score",)),
     "score-maps": score_maps,
 }

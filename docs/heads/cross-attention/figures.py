@@ -1,6 +1,5 @@
 """Figures of the chapter on cross-attention."""
 
-import functools
 from collections.abc import Callable
 
 import drawsvg
@@ -16,7 +15,6 @@ from docs._kit.draw import (
     canvas,
     cells,
     finish,
-    stage_line,
     write,
 )
 from docs._kit.text import texts
@@ -124,7 +122,6 @@ def whose_padding(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("project",)),
     "two-sequences": two_sequences,
     "whose-padding": whose_padding,
 }

@@ -1,6 +1,5 @@
 """Figures of the chapter on conversion from multi-head to grouped-query attention."""
 
-import functools
 from collections.abc import Callable
 
 import drawsvg
@@ -9,7 +8,7 @@ import torch
 
 from attn_docs import MultiHeadAttention, multi_head_to_grouped_query
 from docs._kit import chart
-from docs._kit.draw import ACCENT, INK, canvas, cells, finish, stage_line, write
+from docs._kit.draw import ACCENT, INK, canvas, cells, finish, write
 from docs._kit.text import texts
 
 from .conversion import METHODS, MORE, choices, losses
@@ -135,7 +134,6 @@ def choice(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("project", "split")),
     "pooling": pooling,
     "curves": curves,
     "choice": choice,

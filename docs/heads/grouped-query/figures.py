@@ -1,6 +1,5 @@
 """Figures of the chapter on grouped-query attention."""
 
-import functools
 from collections.abc import Callable
 
 import drawsvg
@@ -15,7 +14,6 @@ from docs._kit.draw import (
     canvas,
     cells,
     finish,
-    stage_line,
     write,
 )
 from docs._kit.measured import load
@@ -132,7 +130,6 @@ def measured(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("project", "split", "score", "mix")),
     "sharing": sharing,
     "mapping": mapping,
     "measured": measured,

@@ -1,6 +1,5 @@
 """Figures of the chapter on latent attention."""
 
-import functools
 from collections.abc import Callable
 
 import drawsvg
@@ -16,7 +15,6 @@ from docs._kit.draw import (
     box,
     canvas,
     finish,
-    stage_line,
     write,
 )
 from docs._kit.measured import load
@@ -241,7 +239,6 @@ def measured(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("project", "place")),
     "flow": flow,
     "kept": kept_cells,
     "forms": forms,

@@ -20,7 +20,6 @@ from docs._kit.draw import (
     canvas,
     cells,
     finish,
-    stage_line,
     write,
 )
 from docs._kit.text import texts
@@ -186,7 +185,6 @@ def attention_maps(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("project", "split", "merge", "output")),
     "split-and-merge": split_and_merge,
     "block-diagram": block_diagram,
     "attention-maps": attention_maps,

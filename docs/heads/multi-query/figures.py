@@ -1,6 +1,5 @@
 """Figures of the chapter on multi-query attention."""
 
-import functools
 from collections.abc import Callable
 
 import drawsvg
@@ -13,7 +12,6 @@ from docs._kit.draw import (
     canvas,
     cells,
     finish,
-    stage_line,
     write,
 )
 from docs._kit.text import texts
@@ -93,7 +91,6 @@ def same_keys(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("project", "split")),
     "sharing": sharing,
     "same-keys": same_keys,
 }

@@ -1,6 +1,5 @@
 """Figures of the chapter on what decoding costs."""
 
-import functools
 from collections.abc import Callable
 
 import drawsvg
@@ -8,7 +7,7 @@ import matplotlib.style
 from matplotlib.axes import Axes
 
 from docs._kit import chart
-from docs._kit.draw import ACCENT, ACCENT_2, canvas, finish, stage_line, write
+from docs._kit.draw import ACCENT, ACCENT_2, canvas, finish, write
 from docs._kit.measured import load
 from docs._kit.text import Words, texts
 
@@ -144,7 +143,6 @@ def measured(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("score", "mix")),
     "roofline": roofline,
     "measured": measured,
 }

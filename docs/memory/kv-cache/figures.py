@@ -1,6 +1,5 @@
 """Figures of the chapter on the KV cache."""
 
-import functools
 import math
 from collections.abc import Callable
 
@@ -12,7 +11,7 @@ from torch import Tensor
 
 from attn_docs import KVCache, MultiHeadAttention, causal_mask
 from docs._kit import chart
-from docs._kit.draw import SHADE, canvas, cells, finish, stage_line, write
+from docs._kit.draw import SHADE, canvas, cells, finish, write
 from docs._kit.measured import load
 from docs._kit.text import texts
 
@@ -208,7 +207,6 @@ def measured(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("project", "place", "mask")),
     "steps": steps,
     "ring": ring,
     "alignment": alignment,

@@ -1,6 +1,5 @@
 """Figures of the chapter on the KV memory of real models."""
 
-import functools
 import math
 from collections.abc import Callable
 
@@ -16,7 +15,6 @@ from docs._kit.draw import (
     SOFT,
     canvas,
     finish,
-    stage_line,
     write,
 )
 from docs._kit.text import texts
@@ -199,7 +197,6 @@ def cards(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("project", "split", "place")),
     "token": token,
     "context": context,
     "cards": cards,

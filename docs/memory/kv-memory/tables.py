@@ -1,12 +1,10 @@
-"""KV memory of real models: the table, what fits beside the weights, the calculator, numbers."""
+"""KV memory of real models: the table, what fits beside the weights, numbers."""
 
-import json
 from typing import NamedTuple
 
 import torch
 
 from attn_docs import KVCache, KVConfig, KVModel, kv_cache_bytes, load_models, longest_context
-from docs._kit.form import fill
 from docs._kit.markdown import table
 from docs._kit.text import texts
 
@@ -51,8 +49,6 @@ BESIDE_WEIGHTS = (
     "gpt-oss-120b",
     "DeepSeek-V2-Lite",
 )
-CALCULATOR = {"model": "Llama-3.1-8B", "context": 131_072, "batch": 1, "memory": 24_564}
-DTYPES = {"float32": 4, "bfloat16, float16": 2, "float8, int8": 1}
 
 
 def size(count: int) -> str:
@@ -177,58 +173,7 @@ def fits(language: str) -> str:
     return f"{table(header, rows)}\n\n{text['caption']}"
 
 
-LIMITS = {"context": (0, 100_000_000), "batch": (1, 100_000), "memory": (1, 100_000_000)}
-
-
-def shown(language: str, name: str, context: int, batch: int, memory: int) -> dict[str, str]:
-    """Return what the calculator shows, in bfloat16: text by the name of its place."""
-    text, model = texts(__file__, "form", language), MODELS[name]
-    count = kv_cache_bytes(model.config, context, batch)
-    more = kv_cache_bytes(model.config, context + 1, batch) - count
-    longest = longest_context(model.config, memory * 2**20 - model.weight_bytes, batch)
-    return {
-        "cache": f"{_two_digits(count)} ({count:,} {text['bytes']})",
-        "more": _two_digits(more),
-        "weights": _two_digits(model.weight_bytes),
-        "longest": f"{longest:,}",
-    }
-
-
-def _two_digits(count: int) -> str:
-    power = 1 if count < 2**20 else 2 if count < 2**30 else 3
-    return f"{count / 1024**power:.2f} {('KiB', 'MiB', 'GiB')[power - 1]}"
-
-
-def calculator(language: str) -> str:
-    """Return the form, with what it shows at first, and the data file's sizes for its script."""
-    text = texts(__file__, "form", language)
-    first = {name: value for name, value in CALCULATOR.items() if name != "model"}
-    limits = (f"{LIMITS[name][1]:,}" for name in ("context", "batch", "memory"))
-    words = {**text, "invalid": text["invalid"].format(*limits)}
-    words["none_fits"] = words.pop("none")
-    return fill(
-        __file__,
-        **words,
-        names=text,
-        models=list(MODELS),
-        dtypes=DTYPES,
-        limits=LIMITS,
-        first=CALCULATOR,
-        results=shown(language, CALCULATOR["model"], **first),
-        data=_data(),
-    )
-
-
-def _data() -> str:
-    """Return the rows of the data file, less what the calculator does not need."""
-    rows = []
-    for model in MODELS.values():
-        row = {"name": model.name, **vars(model.config), "weights": model.weight_bytes}
-        rows.append({name: value for name, value in row.items() if value})
-    return json.dumps(rows, separators=(",", ":"))
-
-
-TABLES = {"models": models, "cards": cards, "fits": fits, "calculator": calculator}
+TABLES = {"models": models, "cards": cards, "fits": fits}
 
 
 def numbers() -> dict[str, str]:

@@ -1,6 +1,5 @@
 """Figures of the chapter on rotary position embedding."""
 
-import functools
 from collections.abc import Callable
 
 import drawsvg
@@ -19,7 +18,6 @@ from docs._kit.draw import (
     canvas,
     cells,
     finish,
-    stage_line,
     write,
 )
 from docs._kit.text import texts
@@ -255,7 +253,6 @@ def distance(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("place",)),
     "same-distance": same_distance,
     "two-speeds": two_speeds,
     "angles": angles,

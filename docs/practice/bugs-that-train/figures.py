@@ -8,7 +8,7 @@ import drawsvg
 import matplotlib.style
 
 from docs._kit import chart
-from docs._kit.draw import ACCENT, INK, STAGES, canvas, finish, stage_line, write
+from docs._kit.draw import ACCENT, INK, canvas, finish, write
 from docs._kit.text import texts
 
 from .bugs import (
@@ -199,9 +199,6 @@ def _mark(verdict: str, x: float, y: float) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(
-        stage_line, KEY, lit=[s for s in STAGES if s not in ("place", "output")]
-    ),
     "curves": curves,
     **{f"matrix-{section}": functools.partial(matrix, section=section) for section in SECTIONS},
 }

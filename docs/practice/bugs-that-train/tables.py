@@ -40,7 +40,7 @@ def lines(name: str, language: str) -> str:
     said = [f"- {report}{colon}`{found.property}`{colon}`{found.evidence.rstrip('.')}`{stop}"]
     if found.cause != found.evidence:
         said.append(f"- {cause}{colon}`{found.cause}`{stop}")
-    diff = f"```text\n# {name}.py\n- {bug.wrong}\n+ {bug.right}\n```"
+    diff = f"```diff\n# {name}.py\n- {bug.wrong}\n+ {bug.right}\n```"
     return "\n".join([diff, "", f"- {loss}", *said])
 
 

@@ -74,14 +74,17 @@ def hosts(language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{NOW.caption(text['caption'], language)}"
 
 
-def strangers(language: str) -> str:
-    """Return how many wrong layers were caught that the checks were not written for."""
-    text = texts(__file__, "strangers", language)
+def score(language: str) -> str:
+    """Return how much wrong code was caught: the planted bugs, then what others had written."""
+    text = texts(__file__, "score", language)
     rows = [
-        (text[part], *(str(count(name, part)) for name in ("wrong", "caught", "named")))
-        for part in STRANGERS
+        (
+            text[part].format(layers=len(groups(part))),
+            *(str(count(name, part)) for name in ("wrong", "caught", "named")),
+        )
+        for part in FORMS + STRANGERS
     ]
-    return table(text["header"], rows)
+    return f"{table(text['header'], rows)}\n\n{NOW.caption(text['caption'], language)}"
 
 
 def missed(language: str) -> str:
@@ -96,7 +99,7 @@ TABLES = {
     "command": command,
     "properties": properties,
     "hosts": hosts,
-    "strangers": strangers,
+    "score": score,
 }
 
 

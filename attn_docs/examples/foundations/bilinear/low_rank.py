@@ -1,14 +1,16 @@
 import torch
 
 torch.manual_seed(0)
-x, y = torch.randn(3, 64).double(), torch.randn(5, 64).double()  # n D, m D
+x = torch.randn(5, 64).double()  # n D
 w_q, w_k = torch.randn(64, 8).double(), torch.randn(64, 8).double()  # D d each
+a = torch.randn(8, 8).double()  # d d, invertible
 
-projected = (x @ w_q) @ (y @ w_k).T  # dot products of queries and keys
-weight = w_q @ w_k.T  # D D
-print(torch.allclose(projected, x @ weight @ y.T))
+other_q, other_k = w_q @ a, w_k @ a.inverse().T
+print(torch.allclose(other_q, w_q))
+#> False
+print(torch.allclose(x @ other_q @ (x @ other_k).T, x @ w_q @ (x @ w_k).T))
 #> True
-print(torch.linalg.matrix_rank(weight).item())  # of 64
+print(torch.linalg.matrix_rank(w_q @ w_k.T).item())  # of 64
 #> 8
-print(w_q.numel() + w_k.numel(), weight.numel())
-#> 1024 4096
+print(w_q.numel() + w_k.numel(), "parameters instead of", 64 * 64)
+#> 1024 parameters instead of 4096

@@ -1,14 +1,8 @@
-from torch import nn
-
+from attn_docs.examples.practice.test_your_attention import layer
 from attn_docs.testing import check_module
 
 
-class Attention(nn.Module):
-    def __init__(self, dim=32, heads=4):
-        super().__init__()
-        self.heads = heads
-        self.q, self.k, self.v, self.out = (nn.Linear(dim, dim) for _ in range(4))
-
+class Attention(layer.Attention):
     def forward(self, x):
         q, k, v = (f(x).unflatten(-1, (self.heads, -1)) for f in (self.q, self.k, self.v))
         q, k, v = (t.transpose(1, 2) for t in (q, k, v))  # the line that was missing
