@@ -34,6 +34,7 @@ W_Q, W_K, W_V = (matrix.double() for matrix in projections(6.0))
 COINS = ("11011", "11101", "01111", "10111", "11110")  # a row for each query: 0 is dropped
 KEEP = torch.tensor([[float(coin) for coin in row] for row in COINS]).double()
 DROPOUT = 0.5
+SOFTER = 1 / 3  # of the queries' length in the maps of dropout: no weight rounds to zero
 
 
 def matrices() -> dict[str, Tensor]:
@@ -50,6 +51,11 @@ def matrices() -> dict[str, Tensor]:
     }
 
 
+def sentence_weights() -> Tensor:
+    """Return the weights of the sentence, a row for each query."""
+    return attention_weights(X @ W_Q, X @ W_K)
+
+
 class _Place(NamedTuple):
     x: float
     y: float
@@ -58,12 +64,12 @@ class _Place(NamedTuple):
 
 
 _PLACES = {
-    "query": _Place(40, 40, 28),
-    "key": _Place(40, 92, 28),
-    "score": _Place(129, 92, 32),
-    "weight": _Place(166, 92, 32),
-    "value": _Place(203, 92, 48),
-    "output": _Place(203, 224, 48),
+    "query": _Place(44, 40, 27),
+    "key": _Place(44, 92, 27),
+    "score": _Place(130, 92, 36),
+    "weight": _Place(170, 92, 38),
+    "value": _Place(212, 92, 46),
+    "output": _Place(212, 224, 46),
 }
 _COLUMNS = {"query": ("det.", "noun", "verb"), "output": MEANINGS}
 
@@ -71,20 +77,20 @@ _COLUMNS = {"query": ("det.", "noun", "verb"), "output": MEANINGS}
 def layer(language: str) -> str:
     """Draw the way of one query: against each key to a score, a weight, and the mean of values."""
     text = texts(__file__, "projections", language)
-    drawing = canvas(398, 268)
+    drawing = canvas(400, 268)
     for name, matrix in matrices().items():
         place = _PLACES[name]
         _matrix(drawing, name, matrix, place)
         middle = place.x + matrix.size(1) * place.width / 2
         above = 10 if name not in _COLUMNS else 30 if name == "query" else -28
-        write(drawing, text[name], middle, place.y - above, 12, font_weight="bold")
+        write(drawing, text[name], middle, place.y - above, 11, font_weight="bold")
         for column, word in enumerate(_COLUMNS.get(name, ())):
             x = place.x + (column + 0.5) * place.width
             write(drawing, word, x, place.y - 9, 11)
     for row, word in enumerate(WORDS):
-        write(drawing, word, 36, 92 + (row + 0.5) * 18, 11, text_anchor="end")
-    write(drawing, "it", 36, 49, 11, text_anchor="end")
-    write(drawing, "it", 199, 233, 11, text_anchor="end")
+        write(drawing, word, 40, 92 + (row + 0.5) * 18, 11, text_anchor="end")
+    write(drawing, "it", 40, 49, 11, text_anchor="end")
+    write(drawing, "it", 208, 233, 11, text_anchor="end")
     shown = {
         name: _say(matrix, 0 if name in ("query", "key", "value") else 2)
         for name, matrix in matrices().items()
@@ -172,7 +178,7 @@ def _name(place: int) -> str:
 
 def dropout_maps() -> dict[str, Tensor]:
     """Return the weights without dropout, with it on the weights, with it on the scores."""
-    scores = (X @ W_Q) @ (X @ W_K).mT / math.sqrt(3)
+    scores = (X @ W_Q) @ (X @ W_K).mT / math.sqrt(3) * SOFTER
     factor = KEEP / (1 - DROPOUT)
     weights = torch.softmax(scores, dim=-1)
     return {

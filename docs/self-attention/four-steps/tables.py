@@ -17,7 +17,7 @@ from docs._kit.measured import load
 from docs._kit.text import texts
 
 from .benchmark import ROUNDS, SIZES
-from .figures import dropout_maps, matrices
+from .figures import matrices, sentence_weights
 
 SIZE, LENGTH = 512, 1024
 IT, CAT = WORDS.index("it"), WORDS.index("cat")
@@ -113,14 +113,14 @@ TABLES = {"cost": cost, "fused": fused}
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    maps = dropout_maps()
-    scores, coins = matrices()["score"][:, 0], torch.cartesian_prod(*[torch.tensor([0.0, 1.0])] * 5)
+    weights, scores = sentence_weights(), matrices()["score"][:, 0]
+    coins = torch.cartesian_prod(*[torch.tensor([0.0, 1.0])] * 5)
     mean = torch.softmax(2 * scores * coins, dim=-1).mean(dim=0)
     return {
         **PAPER,
-        "it_cat": f"{maps['none'][IT, CAT]:.2f}",
-        "cat_asleep": f"{maps['none'][CAT, WORDS.index('sleeps')]:.2f}",
-        "sleeps_animal": f"{maps['none'][WORDS.index('sleeps'), CAT]:.2f}",
+        "it_cat": f"{weights[IT, CAT]:.2f}",
+        "cat_asleep": f"{weights[CAT, WORDS.index('sleeps')]:.2f}",
+        "sleeps_animal": f"{weights[WORDS.index('sleeps'), CAT]:.2f}",
         "score_cat": f"{1 / 5:.2f}",
         "score_mean_cat": f"{mean[CAT]:.2f}",
     }

@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from attn_docs import causal_mask, invert_mask
 
 x = torch.zeros(1, 3, 2)  # equal scores, so that only the mask decides
-position = torch.eye(3)[None]  # the value of key j is 1 in place j: outputs are weights
+position = torch.eye(3)[None]  # key j's value is 1 in place j: outputs are weights
 mask = causal_mask(3)  # True: may attend
 
 print(F.scaled_dot_product_attention(x, x, position, attn_mask=mask))

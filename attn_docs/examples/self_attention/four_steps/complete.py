@@ -9,7 +9,7 @@ w_qkv = torch.cat([pad(w, (0, 8 - w.size(1))) for w in (w_q, w_k, w_v)], dim=1) 
 state = {
     "qkv_proj.weight": w_qkv.T,
     "qkv_proj.bias": torch.zeros(24),
-    "out_proj.weight": pad(w_v, (0, 4)),  # W_O is the transpose of W_V, and nn.Linear's of W_O
+    "out_proj.weight": pad(w_v, (0, 4)),  # W_O = W_Vᵀ, and nn.Linear stores W_Oᵀ
     "out_proj.bias": torch.zeros(8),
 }
 attend = ScaledDotProductSelfAttention(embed_dim=8, scale=3**-0.5)
