@@ -64,12 +64,12 @@ class _Place(NamedTuple):
 
 
 _PLACES = {
-    "query": _Place(44, 40, 27),
-    "key": _Place(44, 92, 27),
-    "score": _Place(130, 92, 36),
-    "weight": _Place(170, 92, 38),
-    "value": _Place(212, 92, 46),
-    "output": _Place(212, 224, 46),
+    "query": _Place(46, 40, 28),
+    "key": _Place(46, 92, 28),
+    "score": _Place(134, 92, 34),
+    "weight": _Place(172, 92, 36),
+    "value": _Place(211, 92, 46.5),
+    "output": _Place(211, 224, 46.5),
 }
 _COLUMNS = {"query": ("det.", "noun", "verb"), "output": MEANINGS}
 
@@ -88,9 +88,9 @@ def layer(language: str) -> str:
             x = place.x + (column + 0.5) * place.width
             write(drawing, word, x, place.y - 9, 11)
     for row, word in enumerate(WORDS):
-        write(drawing, word, 40, 92 + (row + 0.5) * 18, 11, text_anchor="end")
-    write(drawing, "it", 40, 49, 11, text_anchor="end")
-    write(drawing, "it", 208, 233, 11, text_anchor="end")
+        write(drawing, word, 42, 92 + (row + 0.5) * 18, 11, text_anchor="end")
+    write(drawing, "it", 42, 49, 11, text_anchor="end")
+    write(drawing, "it", 207, 233, 11, text_anchor="end")
     shown = {
         name: _say(matrix, 0 if name in ("query", "key", "value") else 2)
         for name, matrix in matrices().items()
