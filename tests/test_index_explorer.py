@@ -149,7 +149,7 @@ def test_it_works_by_keyboard_and_says_so(page) -> None:
 def test_it_is_in_the_first_screen(visit, url) -> None:
     tab = visit(url, width=1280).tab
     tab.set_viewport_size({"width": 1280, "height": 900})
-    for shown in (".attention", ".hero li >> nth=-1", ".grid.cards", ".install code >> nth=0"):
+    for shown in (".attention", ".hero li >> nth=-1", ".grid.cards", ".install"):
         box = tab.locator(shown).bounding_box()
         assert box["y"] + box["height"] <= 900, shown
     tab.set_viewport_size({"width": 360, "height": 740})

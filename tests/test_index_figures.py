@@ -1,5 +1,6 @@
 """The map of attention on the home page has the whole line, and leads to all chapters about it."""
 
+import itertools
 import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -10,6 +11,7 @@ from playwright.sync_api import expect
 from docs._kit import draw
 from docs._kit.draw import STAGES
 from docs._kit.text import texts
+from docs._tools.glance import stages_of
 from docs._tools.page import page_module, place_of
 
 figures = page_module("", "figures")
@@ -78,11 +80,30 @@ def test_map_explains_every_stage_in_order(language):
 
 
 def lit(page: str) -> set[str]:
-    """Return the stages that a chapter's own line of stages lights."""
-    line = (DOCS / place_of(page.partition("#")[0]).folder / "made" / "stage-line.svg").read_text(
-        encoding="utf-8"
-    )
-    return set(re.findall(r'data-stage="(\w+)" data-lit="true"', line))
+    """Return the stages that a chapter says it is about."""
+    return set(stages_of(place_of(page.partition("#")[0]).folder))
+
+
+def points(path: str) -> list[tuple[float, float]]:
+    """Return every point that a path of absolute commands names."""
+    values = [float(number) for number in re.findall(r"-?[\d.]+", path)]
+    return list(zip(values[::2], values[1::2], strict=True))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_arrows_lead_from_each_stage_to_the_next(language):
+    root = ET.fromstring(figures.FIGURES["map"](language))  # noqa: S314 - our own
+    boxes = [card.find(f"{SVG}rect").attrib for card in root.findall(f"{SVG}g/{SVG}a")]
+    stages = [[float(box[name]) for name in ("x", "y", "width", "height")] for box in boxes]
+    paths = root.findall(f"{SVG}path")
+    lines = [points(path.attrib["d"]) for path in paths if path.get("fill") == "none"]
+    tips = [points(path.attrib["d"]) for path in paths if path.get("fill") != "none"]
+    assert len(stages) == 9
+    pairs = itertools.pairwise(stages)
+    for (stage, following), line, tip in zip(pairs, lines, tips, strict=True):
+        for (x, y), (left, top, width, height) in ((line[0], stage), (tip[0], following)):
+            assert left - 3 <= x <= left + width + 3
+            assert top - 3 <= y <= top + height + 3
 
 
 def test_stages_lead_to_chapters_that_light_them():

@@ -1,13 +1,11 @@
-"""Drawing helpers that the figures share: text, boxes, arrows, cells, the line of stages."""
+"""Drawing helpers that the figures share: text, boxes, arrows, cells, the nine stages."""
 
 import itertools
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from xml.etree import ElementTree as ET
 
 import drawsvg
-
-from docs._kit.text import texts
 
 ACCENT = "var(--figure-accent)"
 ACCENT_2 = "var(--figure-accent-2)"
@@ -108,34 +106,6 @@ def stage_grid(
             points = ((start, y + height + 2), (start, middle), (end, middle), (end, below - 2))
             arrow(drawing, *points)
     return drawing
-
-
-def stage_line(key: str, language: str, lit: Collection[str]) -> str:
-    """Draw the nine stages of attention in three rows, those named in `lit` highlighted.
-
-    Args:
-        key: Where the figure stands, such as "foundations-masks": a prefix for its ids.
-        language: "en" or "zh".
-        lit: Keys of `STAGES`.
-    """
-    unknown = set(lit) - set(STAGES)
-    if unknown:
-        raise ValueError(f"lit must name stages of {list(STAGES)}; got {sorted(unknown)}")
-    names = texts(__file__, "stages", language)
-
-    def draw(group: drawsvg.Group, stage: str, x: float, y: float) -> None:
-        group.args["data-lit"] = str(stage in lit).lower()
-        box(group, x, y, 98, 34, lit=stage in lit)
-        emphasis = {"fill": ON_ACCENT, "font_weight": "bold"} if stage in lit else {}
-        write(group, names[stage], x + 49, y + 17, **emphasis)
-
-    drawing = stage_grid(98, 34, draw)
-    text = texts(__file__, "stage_line", language)
-    desc = text["desc"].format(
-        stages=text["comma"].join(names.values()),
-        lit=text["comma"].join(name for stage, name in names.items() if stage in lit),
-    )
-    return finish(drawing.as_svg(header=""), f"{key}-stage-line", text["title"], desc)
 
 
 def cells(

@@ -14,14 +14,17 @@ from docs._tools.blocks import ROOT
 
 FILES = {
     "module": "attn_docs/{package}/{name}.py",
-    "example": "attn_docs/examples/{package}/{name}/core.py",
+    "core": "attn_docs/examples/{package}/{name}/core.py",
+    "exercise": "attn_docs/examples/{package}/{name}/exercise.py",
+    "answer": "attn_docs/examples/{package}/{name}/answer.py",
     "page": "docs/{page}/index.md",
     "page.zh": "docs/{page}/index.zh.md",
     "text": "docs/{page}/text.toml",
     "symbols": "docs/{page}/symbols.toml",
     "figures": "docs/{page}/figures.py",
     "tables": "docs/{page}/tables.py",
-    "figure": "docs/{page}/made/stage-line{language}.svg",
+    "figure": "docs/{page}/made/idea{language}.svg",
+    "glance": "docs/{page}/made/glance{language}.md",
     "table": "docs/{page}/made/cost{language}.md",
     "api": "docs/reference/api/{page}.md",
     "test": "tests/{package}/test_{name}.py",
@@ -30,7 +33,8 @@ LEFT = """
 It builds: `make serve` shows it. `make figures outputs` replaces the placeholders.
 Left to write, besides each TODO in these files:
 - its place in the order of reading, in mkdocs.yml, if it is not the last of its part
-- the stages that it lights, in FIGURES of docs/{page}/figures.py
+- the stages that it is about, in the front matter of docs/{page}/index.md
+- the rows of its card, in docs/{page}/text.toml below [glance]
 - the letters of its formulas, in docs/{page}/symbols.toml
 - a test of each formula, @pytest.mark.formula(r"<its TeX>"), in tests/{package}/test_{name}.py
 - its known bugs, in attn_docs/exhibits/{package}/, and how they are fixed, in its tests

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from docs._tools import blocks, bugs
 from docs._tools.built import addresses, count
+from docs._tools.cards import write as write_cards
 from docs._tools.glance import cards
 from docs._tools.page import DOCS, folders, modules
 
@@ -135,6 +136,7 @@ def main(what: str, page: str) -> None:
         sys.exit("usage: python -m docs._tools.generate outputs|figures [<part>/<page>]")
     if what == "figures":
         write("FIGURES", page)
+        write_cards(page)
     elif page:
         rewrite_outputs(page)
         write("TABLES", page)

@@ -1,8 +1,8 @@
 """The card at the head of a chapter, made of its `text.toml` and the front matter of its page.
 
-A row says one thing, in Markdown, below `[glance]`: its labels are ROWS. Above the rows stands the
-line of the nine stages, each a link to where the map of the home page leads, those that the chapter
-is about in bold; a page that names no `stages` has no line.
+A row says one thing, in Markdown, below `[glance]`: its labels are ROWS. It is shown without a stop
+at its end. Above the rows stands the line of the nine stages, each a link to where the map of the
+home page leads, those that the chapter is about in bold; a page that names no `stages` has no line.
 """
 
 from pathlib import Path
@@ -53,9 +53,10 @@ def card(folder: str, language: str) -> str:
             f"docs/{folder}/text.toml: glance must have {LEAST} to {MOST} of {list(ROWS)}, in this "
             f"order; got {list(said)}"
         )
+    told = {row: said[row].rstrip(".。") for row in said}
     rows = "\n".join(
-        f'<dt data-search-exclude>{words[row]}</dt>\n<dd markdown="span">{said[row]}</dd>'
-        for row in said
+        f'<dt data-search-exclude>{words[row]}</dt>\n<dd markdown="span">{text}</dd>'
+        for row, text in told.items()
     )
     return CARD.format(title=words["title"], line=_line(folder, language), rows=rows)
 

@@ -39,8 +39,9 @@ class Place(NamedTuple):
 
     @property
     def is_chapter(self) -> bool:
-        """Tell the chapters from the home page, the paths, the explorers and the reference."""
-        return "/" in self.folder and not self.folder.startswith(("explore/", "reference/"))
+        """Tell the chapters from the home page, the paths, the primers and the reference."""
+        others = ("explore/", "primer/", "reference/")
+        return "/" in self.folder and not self.folder.startswith(others)
 
 
 def place_of(source: str) -> Place:

@@ -28,7 +28,7 @@ from mkdocs.utils import CountHandler, clean_directory
 from mkdocs_autorefs import AutorefsPlugin
 
 from docs._kit.text import load as words
-from docs._tools import symbols
+from docs._tools import glossary, symbols
 from docs._tools.blocks import ROOT
 from docs._tools.page import DOCS
 from docs._tools.search import described, without_pictures
@@ -217,6 +217,8 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     """See what many pages are made of."""
     if not code:
         return
+    glossary.terms.cache_clear()
+    glossary.linked.cache_clear()
     symbols.pages.cache_clear()
     words.cache_clear()
     own = [file for file in files if Path(file.abs_src_path or "").is_relative_to(DOCS)]

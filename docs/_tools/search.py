@@ -27,10 +27,7 @@ CUTS = "\u200b"  # between the Chinese words that the builder found; the worker 
 CODE = re.compile(r"(?:attn_docs/\S+\.py)?<pre>(.*?)</pre>", re.S)
 PARAGRAPH = re.compile(r"<(/?)(?:p|li)>")
 WORD = re.compile(r"[^\W\d]\w+|\d{3,}")
-SHOWN = re.compile(  # of a page's HTML: what is seen as a picture, a control or a heading of code
-    r'(?s)<svg\b.*?</svg>|<ol class="stages".*?</ol>|<summary\b.*?</summary>'
-    r'|<p class="(?:ran|takeaway|install)".*?</p>'
-)
+PICTURE = re.compile(r'(?s)<svg\b.*?</svg>|<ol class="stages".*?</ol>')
 FORMULA = re.compile(
     r'(?s)<span class="formula"[^>]*><math>(.*?)<annotation.*?</math></span>'
     r'|<div class="formula".*?</div>'
@@ -43,12 +40,12 @@ def page_of(doc: Doc) -> str:
 
 
 def without_pictures(html: str) -> str:
-    """Return a page's HTML as search reads it: no figures or furniture, formulas as plain text."""
+    """Return a page's HTML as search reads it: without figures, formulas as plain text."""
 
     def plain(formula: re.Match[str]) -> str:
         return re.sub("<[^>]*>", "", (formula[1] or "").replace("<msqrt>", "√"))
 
-    return FORMULA.sub(plain, SHOWN.sub(" ", html))
+    return FORMULA.sub(plain, PICTURE.sub(" ", html))
 
 
 def described(html: str, description: str) -> str:
@@ -109,7 +106,7 @@ def glossary() -> dict[str, list[str]]:
 
 
 def entry(doc: Doc, others: Iterable[str], terms: list[str], *, leads: bool) -> Doc:
-    """Return what search needs of an entry; `leads` is an entry of the API that its name leads to."""
+    """Return what search needs of an entry; where `leads`, names of the API lead to theirs."""
     title = doc["title"]
     text, words = taken_apart(doc["text"])
     made = {"location": doc["location"], "text": text, "words": words, "terms": terms}

@@ -43,7 +43,9 @@ def test_the_skeleton_builds_and_is_refused_until_filled_in(tmp_path: Path) -> N
     built = run("mkdocs", "build", "--strict", "--quiet")
     assert built.returncode == 0, built.stdout + built.stderr
     for page in ("position/relative-bias", "zh/foundations/canary"):
-        assert (copy / "site" / page / "index.html").is_file()
+        html = (copy / "site" / page / "index.html").read_text(encoding="utf-8")
+        shown = ('class="glance"', ">core.py <", ">exercise.py <", '<details class="package">')
+        assert [part for part in shown if part not in html] == []
     where = ("tests/position", "tests/site/test_census.py", "-k", "todo or agrees")
     tests = run("pytest", "-q", *where)
     assert "test_agrees_with_an_independent_implementation" in tests.stdout

@@ -1,4 +1,4 @@
-"""The figures on scaled dot-product attention show the numbers, shapes and stages they claim."""
+"""The figures on scaled dot-product attention show the numbers and shapes they claim."""
 
 import itertools
 import math
@@ -10,27 +10,12 @@ import pytest
 import torch
 
 from attn_docs import attention_weights, scaled_dot_product_attention
-from docs._kit.draw import stage_line
 from docs._tools.page import page_module
 from tests.kit import parse
 
 query_key_value = page_module("foundations/query-key-value", "figures")
 figures = page_module("foundations/scaled-dot-product", "figures")
 
-LINE = {
-    "en": [
-        "project",
-        "split heads",
-        "place",
-        "score",
-        "mask",
-        "normalise",
-        "mix",
-        "merge heads",
-        "project",
-    ],
-    "zh": ["投影", "拆分多头", "位置", "打分", "掩码", "归一化", "加权求和", "合并多头", "投影"],
-}
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
@@ -38,58 +23,6 @@ def points(path: str) -> list[tuple[float, float]]:
     """Return every point that a path of absolute commands names."""
     values = [float(number) for number in re.findall(r"-?[\d.]+", path)]
     return list(zip(values[::2], values[1::2], strict=True))
-
-
-# The line of stages
-
-
-def stages(root: ET.Element) -> list[SimpleNamespace]:
-    """Return the stages in reading order, lit or not by how they look."""
-    found = []
-    for group in root.iter("g"):
-        rect, text = group.find("rect"), group.find("text")
-        x, y, width, height = (float(rect.attrib[n]) for n in ("x", "y", "width", "height"))
-        assert x < float(text.attrib["x"]) < x + width
-        assert y < float(text.attrib["y"]) < y + height
-        looks = (rect.attrib["fill"], text.get("fill"), text.get("font-weight"))
-        lit = looks == ("var(--figure-accent)", "var(--figure-on-accent)", "bold")
-        assert lit or looks == ("var(--figure-soft)", None, None)
-        assert group.attrib["data-lit"] == str(lit).lower()
-        found.append(SimpleNamespace(name=text.text, lit=lit, x=x, y=y, w=width, h=height))
-    return sorted(found, key=lambda stage: (stage.y, stage.x))
-
-
-@languages
-@pytest.mark.parametrize(
-    ("drawn", "lit"), [(figures.FIGURES, [3, 4, 5, 6]), (query_key_value.FIGURES, [3, 5, 6])]
-)
-def test_line_has_its_stages_in_order_and_the_chapters_own_lit(drawn, lit, language):
-    root = parse(drawn["stage-line"](language))
-    found = stages(root)
-    assert [stage.name for stage in found] == LINE[language]
-    assert [index for index, stage in enumerate(found) if stage.lit] == lit
-    named = root.findtext("desc").rstrip("。.").replace("、", ", ").replace("：", ": ")
-    assert named.rpartition(": ")[2].split(", ") == [LINE[language][index] for index in lit]
-
-
-@languages
-def test_arrows_lead_from_each_stage_to_the_next(language):
-    root = parse(figures.FIGURES["stage-line"](language))
-    lines = [points(p.attrib["d"]) for p in root.findall("path") if p.get("fill") == "none"]
-    tips = [points(p.attrib["d"])[0] for p in root.findall("path") if p.get("fill") != "none"]
-    for (stage, following), line, tip in zip(
-        itertools.pairwise(stages(root)), lines, tips, strict=True
-    ):
-        for (x, y), place in ((line[0], stage), (tip, following)):
-            assert place.x - 3 <= x <= place.x + place.w + 3
-            assert place.y - 3 <= y <= place.y + place.h + 3
-
-
-def test_line_refuses_a_stage_that_does_not_exist():
-    with pytest.raises(
-        ValueError, match=r"lit must name stages of \[.*'score'.*\]; got \['scor'\]"
-    ):
-        stage_line("key", "en", lit=("scor", "mask"))
 
 
 # The blocks

@@ -15,8 +15,8 @@ figures = page_module("foundations/scoring-functions", "figures")
 
 SVG = "{http://www.w3.org/2000/svg}"
 QUERY = torch.tensor([2.0, 2.0], dtype=torch.float64)
-KEYS = {"the": (6.0, 1.0), "cat": (1.0, 1.0), "sleeps": (3.0, 2.0)}
-WINNERS = {"dot": "the", "cosine": "cat", "gaussian": "sleeps", "l1": "sleeps"}
+KEYS = {"long": (6.0, 1.0), "aligned": (1.0, 1.0), "near": (3.0, 2.0)}
+WINNERS = {"dot": "long", "cosine": "aligned", "gaussian": "near", "l1": "near"}
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 scores = pytest.mark.parametrize("name", WINNERS)
 
@@ -90,7 +90,7 @@ def test_a_number_stands_where_the_shade_changes_there(name: str, language: str)
     _, top, cell = frame(group)
     found = shades(group)
     started = (t for t in group.iter(f"{SVG}text") if t.get("text-anchor") == "start")
-    numbers = [text for text in started if text.text != "sleeps"]
+    numbers = [text for text in started if text.text != "near"]
     assert len(numbers) >= 2
     for text in numbers:
         middle = float(text.attrib["y"]) - 0.35 * 11  # of the text, whose base line is y

@@ -19,9 +19,8 @@ def test_interactive_figures_stay_small():
 def test_search_indexes_stay_small(site: Site):
     files = {file.name: file for file in (site.path / "search").iterdir()}
     sizes = {name: len(gzip.compress(file.read_bytes())) for name, file in files.items()}
-    assert sizes.pop("search_index.json") <= 1024, "the settings alone"
     assert set(sizes) == {"en.js", "zh.js"}
-    assert max(sizes.values()) <= 350 * 1024, sizes
+    assert max(sizes.values()) <= 250 * 1024, sizes
 
 
 def lengths(file: Path) -> dict[str, int]:

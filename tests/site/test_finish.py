@@ -58,7 +58,7 @@ def test_code_comes_from_the_file_that_a_block_includes(finished):
 
 
 def test_text_keeps_what_markdown_would_read_otherwise(finished):
-    svg = "foundations-masks-stage-line"
+    svg = "foundations-masks-alignment"
     folder = finished(
         '<h2 id="a">A <code>b</code></h2><p>是<strong>粗体。</strong>后</p>'
         '<p><a href="../origin/#x">one</a>, <a href="#a">two</a>, <a href="">three</a>, '
@@ -74,7 +74,7 @@ def test_text_keeps_what_markdown_would_read_otherwise(finished):
         "是**粗体**。后",
         "[one](../origin/index.md#x), [two](#a), [three](index.md), [four](https://example.org/a/)",
         r"$a_1 * b_1\vert c$",
-        r'![T "q": D](../../assets/figures/foundations/masks/stage-line.svg)' + "\n",
+        r'![T "q": D](../../assets/figures/foundations/masks/alignment.svg)' + "\n",
     ]
 
 

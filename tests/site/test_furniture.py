@@ -1,6 +1,7 @@
 """What stands around every chapter: the ways to it and from it, and what one does with it."""
 
 import re
+from itertools import pairwise
 from urllib.parse import urljoin
 
 import pytest
@@ -31,7 +32,7 @@ def test_next_leads_through_all_pages_in_the_order_of_reading(site: Site, root: 
     edition = next(edition for edition in editions() if edition.root == root)
     order = [root + f"{place_of(source).folder}/".lstrip("/") for source in edition.sources]
     assert order[2] == f"{root}foundations/query-key-value/", "the first chapter"
-    for here, there in zip(order, order[1:], strict=False):
+    for here, there in pairwise(order):
         (link,) = classed(site, here, "md-footer__link--next")
         assert urljoin(f"/{here}", link.get("href")) == f"/{there}"
 

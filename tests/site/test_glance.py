@@ -88,6 +88,16 @@ def test_a_card_is_small(visit, width: int, language: str):
     assert int(lit) > int(plain), "colour alone tells nothing to some"
 
 
+def test_no_card_is_high(visit):
+    tab = visit(f"{CARDS[0]}/", width=1280).tab
+    start = tab.url.removesuffix(f"{CARDS[0]}/")
+    high = {}
+    for folder in CARDS:
+        tab.goto(f"{start}{folder}/")
+        high[folder] = tab.locator(".glance").bounding_box()["height"]
+    assert {folder: height for folder, height in high.items() if height > 190} == {}
+
+
 def page_of(folder: Path, stages: str, rows: str) -> None:
     folder.mkdir()
     (folder / "index.md").write_text(f"---\nstages: [{stages}]\n---\n\n# P\n", encoding="utf-8")

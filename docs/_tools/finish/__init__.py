@@ -13,6 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from docs._kit.text import texts
 from docs._tools.editions import editions
+from docs._tools.finish.cards import cards_of
 from docs._tools.finish.figures import figures_of
 from docs._tools.finish.llms import llms_full, llms_list
 from docs._tools.finish.policy import with_policy
@@ -59,6 +60,7 @@ def finish(folder: Path, address: str = "", *, policies: bool = True) -> None:
         lists = {"llms.txt": llms_list(site, made), "llms-full.txt": llms_full(site, made)}
         written = drawings.drawn | {edition.root + name: text for name, text in lists.items()}
         files |= {name: text.encode() for name, text in written.items()}
+        files |= cards_of(edition.language, edition.root)
         listed |= {page.file for page in pages.values()}
     for path in folder.rglob("*.html"):
         file = path.relative_to(folder).as_posix()

@@ -21,7 +21,7 @@ class Figures:
 def figures_of(language: str, root: str) -> Figures:
     """Return the drawings of the edition that is published below `root`."""
     named, drawn = {}, {}
-    light = _light(STYLES.read_text(encoding="utf-8"))
+    colours = light(STYLES.read_text(encoding="utf-8"))
     for file in sorted(DOCS.glob("**/made/*.svg")):
         name, *translated = file.name.removesuffix(".svg").split(".")
         if translated == ([language] if root else []):
@@ -29,7 +29,7 @@ def figures_of(language: str, root: str) -> Figures:
             place = f"{root}assets/figures/{folder}/{name}.svg"
             svg = file.read_text(encoding="utf-8")
             named[NAME.findall(svg)[0]] = place
-            drawn[place] = coloured(svg, light)
+            drawn[place] = coloured(svg, colours)
     return Figures(named, drawn)
 
 
@@ -43,6 +43,6 @@ def coloured(svg: str, light: tuple[tuple[str, str], ...]) -> str:
     return svg.replace("</desc>", '</desc>\n<rect width="100%" height="100%" fill="#fff" />', 1)
 
 
-def _light(styles: str) -> tuple[tuple[str, str], ...]:
+def light(styles: str) -> tuple[tuple[str, str], ...]:
     """Return the colours of the light palette: the first of a name counts."""
     return tuple(reversed(re.findall(r"(--[\w-]+): (#\w+);", styles)))

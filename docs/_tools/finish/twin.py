@@ -115,6 +115,8 @@ def twin(article: LexborNode, file: str, figures: dict[str, str]) -> Twin:
     made = Twin("")
     for node in article.css(DROPPED):
         node.decompose()
+    for node in article.css("a.term"):  # a word of the sentence, where no page can be pointed at
+        node.unwrap()
     for node in article.css('div[class^="language-"]'):
         block = _block(node, file)
         title = f"<p><code>{escape(block.title)}</code></p>" if block.title else ""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attn_docs import KernelRegression, nadaraya_watson
 from docs._kit import chart
-from docs._kit.draw import SHADE, canvas, cells, finish, stage_line, write
+from docs._kit.draw import SHADE, canvas, cells, finish, write
 from docs._kit.text import texts
 
 KEY = "foundations-kernel-regression"
@@ -171,7 +171,6 @@ def loss(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("score", "normalise", "mix")),
     "fit": fit,
     "weights": weights,
     "loss": loss,

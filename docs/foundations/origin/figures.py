@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attn_docs import scaled_dot_product_attention
 from docs._kit import chart
-from docs._kit.draw import ACCENT_2, INK, box, canvas, finish, stage_line, write
+from docs._kit.draw import ACCENT_2, INK, box, canvas, finish, write
 from docs._kit.text import texts
 
 KEY = "foundations-origin"
@@ -182,7 +182,6 @@ def numbers() -> dict[str, str]:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("score", "normalise", "mix")),
     "dependencies": dependencies,
     "gradient-against-length": gradient_against_length,
 }

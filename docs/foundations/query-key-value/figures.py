@@ -1,6 +1,5 @@
 """Figures of the chapter on query, key and value by hand."""
 
-import functools
 from collections.abc import Callable
 
 import drawsvg
@@ -16,7 +15,6 @@ from docs._kit.draw import (
     canvas,
     cells,
     finish,
-    stage_line,
     write,
 )
 from docs._kit.text import texts
@@ -141,7 +139,6 @@ def _list(numbers: list[float]) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("score", "normalise", "mix")),
     "attention-map": attention_map,
     "weighted-mean": weighted_mean,
 }

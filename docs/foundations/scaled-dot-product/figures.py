@@ -20,7 +20,6 @@ from docs._kit.draw import (
     box,
     canvas,
     finish,
-    stage_line,
     write,
 )
 from docs._kit.text import texts
@@ -252,7 +251,6 @@ def _plot(axes: Axes, panel: _Panel, text: dict[str, str]) -> None:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "stage-line": functools.partial(stage_line, KEY, lit=("score", "mask", "normalise", "mix")),
     "block-diagram": block_diagram,
     "sqrt-d": sqrt_d,
 }

@@ -14,7 +14,7 @@ from docs._kit.text import texts
 
 KEY = "foundations-scoring-functions"
 QUERY = (2.0, 2.0)
-KEYS = {"the": (6.0, 1.0), "cat": (1.0, 1.0), "sleeps": (3.0, 2.0)}
+KEYS = {"long": (6.0, 1.0), "aligned": (1.0, 1.0), "near": (3.0, 2.0)}
 LOW, HIGH, STEP, CELL = -4.0, 8.0, 0.5, 6
 
 SCORES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
@@ -116,7 +116,7 @@ def _panel(group: drawsvg.Group, name: str, title: str, left: float, top: float)
         if bold:
             ring = {"fill": "none", "stroke": INK, "stroke_width": 1.5}
             group.append(drawsvg.Rectangle(x - 6, y - 6, 12, 12, rx=6, **ring))
-        side = {"cat": (-9, "end"), "sleeps": (9, "start")}
+        side = {"aligned": (-9, "end"), "near": (9, "start")}
         across, anchor = side.get(word, (0, "middle"))
         write(group, word, x + across, y + (0 if across else 13), 12, text_anchor=anchor, **bold)
 

@@ -12,7 +12,7 @@ from docs._kit.text import texts
 
 QUERY = torch.tensor([[[2.0, 2.0]]], dtype=torch.float64)
 KEY = torch.tensor([[[6.0, 1.0], [1.0, 1.0], [3.0, 2.0]]], dtype=torch.float64)
-WORDS = ("the", "cat", "sleeps")
+NAMES = ("long", "aligned", "near")
 LENGTH, SIZE = 1024, 64
 SCORES = ("dot", "cosine", "gaussian-expanded", "gaussian-cdist", "gaussian", "l1")
 
@@ -83,9 +83,9 @@ def numbers() -> dict[str, str]:
             QUERY, KEY, torch.tensor([[[10.0], [20.0], [30.0]]]).double(), need_weights=True
         )
         result[f"{name}_output"] = f"{output.item():.2f}"
-        for word, weight in zip(WORDS, weights[0, 0].tolist(), strict=True):
-            result[f"{name}_weight_{word}"] = f"{weight:.4f}"
-    for word, cosine, distance in zip(WORDS, cosines, distances, strict=True):
-        result[f"cosine_{word}"] = f"{cosine:.4f}"
-        result[f"gaussian_{word}"] = f"{distance:.1f}".replace("-", "−")
+        for key, weight in zip(NAMES, weights[0, 0].tolist(), strict=True):
+            result[f"{name}_weight_{key}"] = f"{weight:.4f}"
+    for key, cosine, distance in zip(NAMES, cosines, distances, strict=True):
+        result[f"cosine_{key}"] = f"{cosine:.4f}"
+        result[f"gaussian_{key}"] = f"{distance:.1f}".replace("-", "−")
     return result

@@ -1,7 +1,8 @@
 // What a query asks for: its words as terms of the index, and what is near those that it has not.
 "use strict"
 
-var searchAsking = ({ asked, compounds, han, termsOf, stem }, { known, surfaces, neighbours, rows }) => {
+var searching = globalThis.searching ?? {}
+searching.asking = ({ asked, compounds, han, termsOf, stem }, { known, surfaces, neighbours, rows }) => {
   const ENDED = 0.4 // what a word counts that only begins as the last one typed does
   const MENDED = 0.8 // and one that is near what was typed
   const OFFERED = 3
@@ -26,7 +27,7 @@ var searchAsking = ({ asked, compounds, han, termsOf, stem }, { known, surfaces,
     if (word.length < (chinese ? 2 : 3) || /\d/.test(word)) return []
     const most = chinese || word.length < 8 ? 1 : 2
     return [...chinese ? rows : surfaces]
-      .filter(([other, often]) => Math.abs(other.length - word.length) <= most && (chinese || often > 2)
+      .filter(([other, often]) => Math.abs(other.length - word.length) <= most && (chinese || often > 1)
         && (chinese || word.length > 3 || other.length > 3) && chinese === han.test(other))
       .map(([other, often]) => ({ other, often, far: distance(word, other) + (word[0] !== other[0]) / 2 }))
       .filter(({ far }) => far < most + 1)

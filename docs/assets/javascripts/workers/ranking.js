@@ -3,8 +3,9 @@
 // An entry is as docs/_tools/search.py writes it: {location, title, tags, others, terms, text, words}.
 "use strict"
 
-var searchRanking = ({ docs }, { compounds, han, nameTerms, squash, terms, words }) => {
-  const FIELDS = { title: 5, tags: 5, terms: 5, others: 2, text: 1, words: 0.3 }
+var searching = globalThis.searching ?? {}
+searching.ranking = ({ docs }, { compounds, han, nameTerms, squash, terms, words }) => {
+  const FIELDS = { title: 5, tags: 5, terms: 1, others: 2, text: 1, words: 0.3 }
   const HEADING = 1, IDENTIFIER = 5
   const NAMES = { title: 4, terms: 3.5, tags: 3, others: 2 } // what leads first, of equal names
   const SATURATION = 1.4, LENGTH = 0.5 // of BM25: how soon a word said again, or a longer text, counts less
@@ -13,7 +14,7 @@ var searchRanking = ({ docs }, { compounds, han, nameTerms, squash, terms, words
   const PAGE = 2 // what counts all that a page says, beside its best section
   const LEAD = 1000 // what a name leads to comes first
   const LOOKED_AT = 60 // entries whose words are compared in order
-  const API = 0.5 // the reference comes after the chapters
+  const LATER = 0.5 // the reference, and sources, come after what chapters say
 
   const pageOf = ({ location }) => location.split("#")[0]
   const listed = (entry, field) => [entry[field] ?? []].flat()
@@ -29,7 +30,7 @@ var searchRanking = ({ docs }, { compounds, han, nameTerms, squash, terms, words
   const mean = lengths.reduce((sum, length) => sum + length, 1) / docs.length
   const name = (text, number, field) => {
     const heading = docs[number].location.includes("#") && field !== "terms"
-    names.push({ number, share: heading ? 0.6 : 1, terms: [...new Set(nameTerms(text))] })
+    names.push({ number, share: heading || field === "terms" ? 0.6 : 1, terms: [...new Set(nameTerms(text))] })
     for (const key of heading ? [`${squash(text, true)}!`] : [squash(text), `${squash(text, true)}!`])
       leading.set(key, [...leading.get(key) ?? [], { number, rank: heading ? HEADING : NAMES[field] }])
     if (!heading) for (const word of words(text)) if (han.test(word)) rows.set(word, 1)
@@ -38,14 +39,15 @@ var searchRanking = ({ docs }, { compounds, han, nameTerms, squash, terms, words
     for (const [field, boost] of Object.entries(FIELDS)) {
       const norm = field === "text" ? 1 - LENGTH + LENGTH * lengths[number] / mean : 1
       for (const text of listed(entry, field)) {
-        const found = terms(text)
+        const all = words(text)
+        const found = terms(text, all)
         if (field !== "words") sequences[number].push(found)
         for (const term of [...found, ...compounds(text), ...field in NAMES ? nameTerms(text) : []]) {
           if (!postings.has(term)) postings.set(term, new Map())
           const of = postings.get(term)
           of.set(number, (of.get(number) ?? 0) + boost / norm)
         }
-        for (const word of words(text)) if (!han.test(word)) surfaces.set(word, (surfaces.get(word) ?? 0) + 1)
+        for (const word of all) if (!han.test(word)) surfaces.set(word, (surfaces.get(word) ?? 0) + 1)
         if (field in NAMES && !("api" in entry)) name(text, number, field)
       }
     }
@@ -103,7 +105,8 @@ var searchRanking = ({ docs }, { compounds, han, nameTerms, squash, terms, words
         leads.set(number, Math.max(leads.get(number) ?? 0, high))
 
     const entries = [...scores].map(([number, of]) =>
-      ({ number, of, score: sum(of, score => score) * (1 + LIKE * (likeness.get(number) ?? 0)) }))
+      ({ number, of, score: sum(of, score => score) * (1 + LIKE * (likeness.get(number) ?? 0))
+        * (docs[number].location.endsWith("#sources") ? LATER : 1) }))
       .sort((a, b) => b.score - a.score)
     for (const entry of entries.slice(0, LOOKED_AT)) entry.score *= 1 + together(sought, entry.number)
     const pages = new Map()
@@ -120,7 +123,7 @@ var searchRanking = ({ docs }, { compounds, han, nameTerms, squash, terms, words
       const [{ number, score }] = found.entries
       const all = PAGE * sum(found.best, most => most) * (1 + LIKE * found.like
         + COVER * sum(sought.filter(term => covered.get(found.page)?.has(term)), weight) / sum(sought, weight))
-      found.score = leads.has(number) ? score + all : (score + all) * ("api" in docs[number] ? API : 1)
+      found.score = leads.has(number) ? score + all : (score + all) * ("api" in docs[number] ? LATER : 1)
     }
     return [...pages.values()].sort((a, b) => b.score - a.score)
   }

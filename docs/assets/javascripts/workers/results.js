@@ -2,7 +2,8 @@
 // these the sentence that matches. Material takes titles and texts for HTML.
 "use strict"
 
-var searchResults = ({ docs }, { cutKept, han, rows, terms, termsOf }) => {
+var searching = globalThis.searching ?? {}
+searching.results = ({ docs }, { cutKept, han, rows, terms, termsOf }) => {
   const SECTIONS = 4, LENGTH = 200
   const escaped = text => text.replace(/[&<>"]/g, letter => `&#${letter.charCodeAt()};`)
 
@@ -20,11 +21,19 @@ var searchResults = ({ docs }, { cutKept, han, rows, terms, termsOf }) => {
     .map(([piece, found]) => found ? `<mark data-md-highlight>${escaped(piece)}</mark>` : escaped(piece)).join("")
     .replace(/<\/mark>(\s*)<mark data-md-highlight>/g, "$1")
 
-  // {string} text -> {string}: the sentence with most of what is wanted, as much of it as is read
-  const sentence = (text, wanted) => {
-    const says = line => lit(line, wanted).reduce((all, [piece, found]) => found ? all.add(piece.toLowerCase()) : all, new Set()).size
-    const [best] = text.split(/\n|(?<=[.!?:])\s|(?<=[。！？])/).filter(Boolean)
-      .map(line => ({ line, said: says(line) })).sort((a, b) => b.said - a.said)
+  // {number} of an entry -> {{line, said: Set}[]}: its sentences and their terms, found out once
+  const known = new Map()
+  const sentences = number => {
+    if (!known.has(number))
+      known.set(number, (docs[number].text ?? "").split(/\n|(?<=[.!?:])\s|(?<=[。！？])/).filter(Boolean)
+        .map(line => ({ line, said: new Set(terms(line)) })))
+    return known.get(number)
+  }
+
+  // {number} of an entry -> {string}: the sentence with most of what is wanted, as much as is read
+  const sentence = (number, wanted) => {
+    const says = ({ said }) => [...wanted].filter(term => said.has(term)).length
+    const [best] = sentences(number).map(one => ({ ...one, much: says(one) })).sort((a, b) => b.much - a.much)
     if (!best) return ""
     if (best.line.length <= LENGTH) return best.line
     const at = lit(best.line, wanted).reduce(([length, first], [piece, found]) =>
@@ -44,12 +53,13 @@ var searchResults = ({ docs }, { cutKept, han, rows, terms, termsOf }) => {
   }
 
   // What Material says is missing (false), and puts into the link so that the page can light it.
-  const wordsOf = ({ title, text = "", words = "", tags = [] }, asked) => {
-    const all = [title, text, words, ...tags].join(" ")
-    const there = new Set(terms(all))
+  const wordsOf = (number, asked) => {
+    const { title, text = "", words = "", tags = [] } = docs[number]
+    const besides = new Set(terms([title, words, ...tags].join(" ")))
+    const has = term => besides.has(term) || sentences(number).some(({ said }) => said.has(term))
     return Object.fromEntries(asked.flatMap(({ word, variants }) => han.test(word)
-      ? stretches(word, all).map(row => [row, true])
-      : [[word, variants.some(([term]) => there.has(term))]]))
+      ? stretches(word, `${title} ${text}`).map(row => [row, true])
+      : [[word, variants.some(([term]) => has(term))]]))
   }
 
   // {{page, score, entries}} found, {{term, variants, word}[]} asked -> {object[]}: a page, or sections
@@ -61,9 +71,9 @@ var searchResults = ({ docs }, { cutKept, han, rows, terms, termsOf }) => {
     return parts.map(({ number, score: own }) => ({
       location: docs[number].location,
       title: marked(docs[number].title, wanted),
-      text: marked(sentence(docs[number].text ?? "", wanted), wanted),
+      text: marked(sentence(number, wanted), wanted),
       score: score * own / entries[0].score,
-      terms: wordsOf(docs[number], asked)
+      terms: wordsOf(number, asked)
     }))
   }
 }

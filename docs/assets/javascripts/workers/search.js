@@ -17,10 +17,10 @@
   const start = async () => {
     const scripts = ["words.js", "ranking.js", "asking.js", "results.js", `../../../search/${language}.js`]
     await importScripts(...scripts.map(at)) // in a frame, a promise
-    const tools = searchWords(searchIndex.separator)
-    const ranking = searchRanking(searchIndex, tools)
-    const ask = searchAsking(tools, ranking)
-    const item = searchResults(searchIndex, tools)
+    const tools = searching.words(searchIndex.separator)
+    const ranking = searching.ranking(searchIndex, tools)
+    const ask = searching.asking(tools, ranking)
+    const item = searching.results(searchIndex, tools)
     return query => {
       const { terms, unknown, begun } = ask(query)
       const pages = ranking.rank(query, terms)

@@ -4,15 +4,17 @@
 // nothing hangs on where words are cut.
 "use strict"
 
-var searchWords = separator => {
+var searching = globalThis.searching ?? {}
+searching.words = separator => {
   const cut = new RegExp(separator)
   const cutKept = new RegExp(`(${separator})`)
   const stop = new RegExp("^([a-z0-9]|an|and|are|as|at|be|but|by|can|does?|for|from|has|have|how|if|in|into|is|its?"
-    + "|between|difference|vs|versus|must|my|of|on|or|so|than|that|the|this|to|was|we|what|when|where|which|who|why|will|with|you)$")
-  const particles = /为什么|什么|怎么[样办]?|怎样|如何|多少|自己|哪[边个里]|还是|这么|变成|区别|[的了吗呢是我请把被要让从在和与]/g
+    + "|between|difference|vs|versus|must|my|of|on|or|so|than|that|the|this|to|was|we"
+    + "|what|when|where|which|who|why|will|with|you)$")
+  const particles = /为什么|什么|怎么[样办]?|怎样|如何|多少|自己|哪[边个里]|还是|这么|变成|区别|机制|[的了吗呢是我请把被要让从在和与]/g
   const han = /\p{sc=Han}/u
   const rows = /\p{sc=Han}+|[^\p{sc=Han}]+/gu
-  const spellings = [[/√|根号/g, " sqrt "], [/θ/g, " theta "], [/\b(fp|bf)(?=(8|16|32|64)\b)/gi, kind => kind[0] === "b" ? "bfloat" : "float"]]
+  const spellings = [[/√|根号/g, " sqrt "], [/θ/g, " theta "], [/\bfp(?=(8|16|32|64)\b)/gi, "float"], [/\bbf(?=16\b)/gi, "bfloat"]]
 
   // {string} -> {string}: without the ending of a plural, of -ed and of -ing
   const stem = word => word.length < 4 || !/^[a-z]+$/.test(word) ? word
@@ -45,8 +47,8 @@ var searchWords = separator => {
     nameTerms: name => telling(apart(name)).flatMap(termsOf),
     // {string} -> {string[]}: names of code, whole: "is_causal" is more than "causal"
     compounds: text => text.toLowerCase().match(/[a-z]\w*_\w+/g) ?? [],
-    // {string} -> {string[]}: the terms of an entry's text, in order
-    terms: text => words(text).filter(word => !stop.test(word)).flatMap(termsOf),
+    // {string} text, {string[]} its words -> {string[]}: the terms of an entry's text, in order
+    terms: (text, all = words(text)) => all.filter(word => !stop.test(word)).flatMap(termsOf),
     // {string} name, {boolean} whole -> {string}: what names have in common that differ in case,
     // hyphens, plural and spaces; or, unless it is whole, in words that tell nothing
     squash: (name, whole) => (whole ? words(name) : telling(apart(name))).map(stem).join("")

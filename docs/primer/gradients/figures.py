@@ -1,0 +1,81 @@
+"""The figure of the primer on gradients, and the slope that its sentences name."""
+
+from collections.abc import Callable
+
+import drawsvg
+import torch
+
+from docs._kit.draw import ACCENT, ACCENT_2, INK, canvas, finish, write
+from docs._kit.text import texts
+
+LEFT, TOP, WIDTH, HEIGHT = 46, 34, 320, 150
+LOW, HIGH, AT = -3.0, 5.0, 1.0
+
+
+def weight(score: torch.Tensor) -> torch.Tensor:
+    """Return the first of three weights, whose other two scores are zero."""
+    return torch.softmax(torch.stack([score, 0 * score, 0 * score]), dim=0)[0]
+
+
+def slope_at(score: float) -> tuple[float, float]:
+    """Return the weight and how fast it changes with the score, as PyTorch computes them."""
+    s = torch.tensor(score, dtype=torch.float64, requires_grad=True)
+    w = weight(s)
+    w.backward()
+    assert s.grad is not None  # noqa: S101
+    return w.item(), s.grad.item()
+
+
+def place(score: float, share: float) -> tuple[float, float]:
+    """Return where a score and its weight are drawn."""
+    return LEFT + WIDTH * (score - LOW) / (HIGH - LOW), TOP + HEIGHT * (1 - share)
+
+
+def slope(language: str) -> str:
+    """Draw a weight against its score, with the tangent at a score of 1."""
+    text = texts(__file__, "slope", language)
+    drawing = canvas(390, TOP + HEIGHT + 46)
+    _axes(drawing, text)
+    scores = torch.linspace(LOW, HIGH, 81, dtype=torch.float64)
+    curve = drawsvg.Path(fill="none", stroke=ACCENT, stroke_width=2.5)
+    for index, (s, w) in enumerate(zip(scores.tolist(), weight(scores).tolist(), strict=True)):
+        (curve.L if index else curve.M)(*place(s, w))
+    drawing.append(curve)
+    height, rise = slope_at(AT)
+    ends = [place(AT + step, height + rise * step) for step in (-1.6, 1.6)]
+    drawing.append(drawsvg.Line(*ends[0], *ends[1], stroke=ACCENT_2, stroke_width=2))
+    x, y = place(AT, height)
+    drawing.append(drawsvg.Rectangle(x - 4, y - 4, 8, 8, rx=4))
+    write(drawing, text["slope"].format(slope=f"{rise:.2f}"), x + 12, y + 14, text_anchor="start")
+    desc = text["desc"].format(**numbers())
+    return finish(drawing.as_svg(header=""), "primer-gradients-slope", text["title"], desc)
+
+
+def _axes(drawing: drawsvg.Drawing, text: dict) -> None:
+    write(drawing, f"↑ {text['weight']}", LEFT - 30, 12, 12, text_anchor="start")
+    write(drawing, f"{text['score']} →", LEFT + WIDTH, TOP + HEIGHT + 36, 12, text_anchor="end")
+    thin = {"stroke": INK, "stroke_opacity": 0.25}
+    for share in (0.0, 0.5, 1.0):
+        (x, y), (right, _) = place(LOW, share), place(HIGH, share)
+        drawing.append(drawsvg.Line(x, y, right, y, **thin))
+        write(drawing, f"{share:g}", x - 8, y, 11, text_anchor="end")
+    for score in range(int(LOW), int(HIGH) + 1, 2):
+        x, y = place(score, 0)
+        drawing.append(drawsvg.Line(x, y, x, y + 4, **thin))
+        write(drawing, f"{score}".replace("-", "−"), x, y + 14, 11)
+
+
+def numbers() -> dict[str, str]:
+    """Return the weight at a score of 1 and its slope, and the weight one step of 0.1 further."""
+    (height, rise), (further, _) = slope_at(AT), slope_at(AT + 0.1)
+    flat = slope_at(HIGH)[1]
+    return {
+        "weight": f"{height:.2f}",
+        "slope": f"{rise:.2f}",
+        "guess": f"{height + 0.1 * rise:.3f}",
+        "further": f"{further:.3f}",
+        "flat": f"{flat:.2f}",
+    }
+
+
+FIGURES: dict[str, Callable[[str], str]] = {"slope": slope}
