@@ -6,14 +6,9 @@ import drawsvg
 import torch
 from torch import Tensor
 
-<<<<<<< HEAD
 from attn_docs import attention_weights, causal_mask, padding_mask, sliding_window_mask
 from attn_docs.sentence import WORDS, embeddings, projections
 from docs._kit.draw import INK, SHADE, canvas, cells, finish, write
-=======
-from attn_docs import causal_mask, padding_mask, sliding_window_mask
-from docs._kit.draw import INK, canvas, cells, finish, write
->>>>>>> main
 from docs._kit.text import texts
 
 KEY = "foundations-masks"
@@ -198,10 +193,7 @@ def kinds(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-<<<<<<< HEAD
     "sentence": sentence,
-=======
->>>>>>> main
     "causal-mask": causal,
     "gallery": gallery,
     "alignment": alignment,

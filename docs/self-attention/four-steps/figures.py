@@ -288,11 +288,7 @@ def numbers() -> dict[str, str]:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-<<<<<<< HEAD
     "projections": layer,
-=======
-    "projections": projections,
->>>>>>> main
     "split": split,
     "dropout": dropout,
     "fused": fused,
