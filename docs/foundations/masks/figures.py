@@ -96,7 +96,7 @@ def sentence(language: str) -> str:
             for name, weights in sentence_weights().items()
         }
     )
-    return finish(drawing.as_svg(header=""), f"{KEY}-sentence", text["title"], desc, zoom=1.25)
+    return finish(drawing.as_svg(header=""), f"{KEY}-sentence", text["title"], desc, zoom=1.15)
 
 
 def _numbers_or_crosses(

@@ -83,7 +83,8 @@ def layer(language: str) -> str:
         _matrix(drawing, name, matrix, place)
         middle = place.x + matrix.size(1) * place.width / 2
         above = 10 if name not in _COLUMNS else 30 if name == "query" else -28
-        write(drawing, text[name], middle, place.y - above, 11, font_weight="bold")
+        look = "normal" if name in ("score", "weight") else "bold"
+        write(drawing, text[name], middle, place.y - above, 11, font_weight=look)
         for column, word in enumerate(_COLUMNS.get(name, ())):
             x = place.x + (column + 0.5) * place.width
             write(drawing, word, x, place.y - 9, 11)
