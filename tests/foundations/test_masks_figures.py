@@ -5,6 +5,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from attn_docs import attention_weights
+from attn_docs.sentence import embeddings, projections
+from docs._kit.draw import SHADE
 from docs._tools.page import page_module
 
 figures = page_module("foundations/masks", "figures")
@@ -116,16 +119,12 @@ def test_legend_shows_a_filled_and_a_crossed_cell(language):
 
 WANTED = {
     "gallery": {
-        "causal": ["1000", "1100", "1110", "1111"],
         "padding": ["1110", "1110", "1110", "1110"],
-        "both": ["1000", "1100", "1110", "1110"],
         "wrong": ["1111", "1111", "1111", "0000"],
     },
     "alignment": {
-        "first 2 4": ["1000", "1100"],
-        "last 2 4": ["1110", "1111"],
-        "first 4 2": ["10", "11", "11", "11"],
-        "last 4 2": ["00", "00", "10", "11"],
+        "first": ["1000", "1100"],
+        "last": ["1110", "1111"],
     },
     "kinds": {
         "causal": ["10000", "11000", "11100", "11110", "11111"],
@@ -138,10 +137,9 @@ NAMES = {
     "en": {
         "causal": "causal",
         "padding": "padding, key 3",
-        "both": "causal & padding",
         "wrong": "wrong: query axis",
-        "first": "first with first",
-        "last": "last with last",
+        "first": "upper left",
+        "last": "lower right",
         "window": "window of 2",
         "prefix": "prefix of 2",
         "padded": "padding, key 4",
@@ -149,7 +147,6 @@ NAMES = {
     "zh": {
         "causal": "因果",
         "padding": "填充：键 3",
-        "both": "因果 & 填充",
         "wrong": "错误：加在查询轴上",
         "first": "左上角对齐",
         "last": "右下角对齐",
@@ -198,7 +195,7 @@ def test_each_mask_names_itself_and_its_axes(language, figure, which):
     left, top, size = (float(grid[0, 0].attrib[name]) for name in ("x", "y", "width"))
     texts = {text.text: text for text in group.iter("text") if not text.text.isdigit()}
     query, key = {"en": ("query ↓", "key →"), "zh": ("查询 ↓", "键 →")}[language]
-    assert set(texts) == {query, key, NAMES[language][which.split()[0]]}
+    assert set(texts) == {query, key, NAMES[language][which]}
     assert float(texts[query].attrib["x"]) < left < float(texts[key].attrib["x"])
     rows, columns = {}, {}
     for text in group.iter("text"):
@@ -221,3 +218,32 @@ def test_descriptions_count_the_keys_that_each_query_sees(language, figure):
     desc = root.find("{http://www.w3.org/2000/svg}desc").text.replace("、", ", ")
     for rows in WANTED[figure].values():
         assert ", ".join(str(row.count("1")) for row in rows) in desc
+
+
+@languages
+@pytest.mark.parametrize("name", ["all", "causal"])
+def test_the_sentence_shows_its_weights_and_crosses_what_comes_later(language, name):
+    root = ET.fromstring(figures.FIGURES["sentence"](language))  # noqa: S314 - our own
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    (group,) = (g for g in root.findall("g") if g.get("data-weights") == name)
+    weights = attention_weights(
+        *(embeddings() @ w for w in projections(figures.SHARPNESS)[:2]), is_causal=name == "causal"
+    )
+    shown = [text.text for text in group.iter("text") if re.fullmatch(r"\d\.\d\d", text.text)]
+    allowed = [(i, j) for i in range(5) for j in range(5) if name == "all" or j <= i]
+    assert shown == [f"{weights[place]:.2f}" for place in allowed]
+    for place, rect in grid_cells(group).items():
+        assert float(rect.attrib["fill-opacity"]) == pytest.approx(
+            SHADE * weights[place].item(), abs=0.006
+        )
+    crosses = [path.attrib["d"].count("M") for path in group.iter("path")]
+    assert crosses == ([] if name == "all" else [10])
+
+
+def grid_cells(group: ET.Element) -> dict[tuple[int, int], ET.Element]:
+    """Return the cells of a grid that are not square, by their row and column."""
+    return {
+        (int(rect.attrib["data-row"]), int(rect.attrib["data-column"])): rect
+        for rect in group.iter("rect")
+    }
