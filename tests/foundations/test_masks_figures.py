@@ -1,4 +1,4 @@
-"""The figure of causal masks shows the masks it names."""
+"""The figures about masks show the masks and weights they name."""
 
 import re
 from xml.etree import ElementTree as ET
@@ -14,21 +14,6 @@ figures = page_module("foundations/masks", "figures")
 
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
-offsets = pytest.mark.parametrize("offset", [0, 2])
-
-
-def panel(language: str, offset: int) -> ET.Element:
-    """Return the part of the figure whose caption names the offset."""
-    root = ET.fromstring(figures.FIGURES["causal-mask"](language))  # noqa: S314 - our own
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-    (found,) = (
-        group
-        for group in root.findall("g")
-        if f"offset = {offset}" in [text.text for text in group.iter("text")]
-    )
-    assert found.attrib["data-offset"] == str(offset)
-    return found
 
 
 def cells(group: ET.Element) -> dict[tuple[int, int], ET.Element]:
@@ -44,77 +29,6 @@ def cells(group: ET.Element) -> dict[tuple[int, int], ET.Element]:
         found[int(row), int(column)] = rect
     assert len(found) == len(rects)
     return found
-
-
-def allowed(offset: int) -> dict[tuple[int, int], bool]:
-    return {(i, j): j <= i + offset for i in range(4) for j in range(6)}
-
-
-@languages
-@offsets
-def test_cells_are_filled_where_the_query_may_attend(language, offset):
-    found = cells(panel(language, offset))
-    filled = {place: float(rect.attrib["fill-opacity"]) for place, rect in found.items()}
-    assert {place: opacity > 0.5 for place, opacity in filled.items()} == allowed(offset)
-    assert {opacity for opacity in filled.values() if opacity <= 0.5} == {0}
-
-
-@languages
-@offsets
-def test_cells_have_a_cross_where_the_query_may_not_attend(language, offset):
-    group = panel(language, offset)
-    crosses = []
-    for x, y in re.findall(r"M([\d.]+),([\d.]+)", group.find("path").attrib["d"]):
-        for place, rect in cells(group).items():
-            left, top, size = (float(rect.attrib[name]) for name in ("x", "y", "width"))
-            if left < float(x) < left + size and top < float(y) < top + size:
-                crosses.append(place)
-    assert sorted(crosses) == [place for place, may in allowed(offset).items() if not may]
-
-
-@languages
-@offsets
-def test_rows_are_numbered_queries_and_columns_numbered_keys(language, offset):
-    group = panel(language, offset)
-    grid = cells(group)
-    left, top, size = (float(grid[0, 0].attrib[name]) for name in ("x", "y", "width"))
-    rows, columns, titles = {}, {}, {}
-    for text in group.iter("text"):
-        x, y = float(text.attrib["x"]), float(text.attrib["y"]) - 4.2
-        if text.text.isdigit():
-            if x < left:
-                rows[round((y - top) / size - 0.5)] = text.text
-            else:
-                columns[round((x - left) / size - 0.5)] = text.text
-        elif text.text[-1] in "↓→":
-            titles[text.text] = (x, y)
-    assert rows == {index: str(index) for index in range(4)}
-    assert columns == {index: str(index) for index in range(6)}
-    query, key = {"en": ("query ↓", "key →"), "zh": ("查询 ↓", "键 →")}[language]
-    assert set(titles) == {query, key}
-    assert titles[query][0] < left < titles[key][0]
-
-
-@languages
-def test_description_counts_the_keys_that_each_query_sees(language):
-    root = ET.fromstring(figures.FIGURES["causal-mask"](language))  # noqa: S314 - our own
-    desc = root.find("{http://www.w3.org/2000/svg}desc").text.replace("、", ", ")
-    for offset in (0, 2):
-        seen = [sum(may for (i, _), may in allowed(offset).items() if i == row) for row in range(4)]
-        assert ", ".join(map(str, seen)) in desc
-
-
-@languages
-def test_legend_shows_a_filled_and_a_crossed_cell(language):
-    root = ET.fromstring(figures.FIGURES["causal-mask"](language))  # noqa: S314 - our own
-    svg = "{http://www.w3.org/2000/svg}"
-    legend = [
-        float(group.find(f"{svg}rect").attrib["fill-opacity"])
-        for group in root.findall(f"{svg}g")
-        if "data-offset" not in group.attrib
-    ]
-    assert [opacity > 0.5 for opacity in legend] == [True, False]
-    assert len(root.findall(f"{svg}path")) == 1
 
 
 WANTED = {

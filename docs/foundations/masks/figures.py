@@ -12,38 +12,8 @@ from docs._kit.draw import INK, SHADE, canvas, cells, finish, write
 from docs._kit.text import texts
 
 KEY = "foundations-masks"
-QUERIES, KEYS = 4, 6
-
 _CELL = 23
 _FILLED = 0.8
-
-
-def causal(language: str) -> str:
-    """Draw the causal mask of 4 queries and 6 keys, aligned at the start and at the end."""
-    text = texts(__file__, "grid", language) | texts(__file__, "causal-mask", language)
-    drawing = canvas(340, 204)
-    masks = {offset: causal_mask(QUERIES, KEYS, offset=offset) for offset in (0, 2)}
-    for (offset, mask), left in zip(masks.items(), (0, 179), strict=True):
-        group = drawsvg.Group(data_offset=offset)
-        write(group, f"offset = {offset}", left + 22, 8, text_anchor="start", font_weight="bold")
-        write(group, text[f"offset_{offset}"], left + 22, 26, 12, text_anchor="start")
-        write(group, f"{text['query']} ↓", left, 48, 12, text_anchor="start")
-        write(group, f"{text['key']} →", left + 22 + 3.5 * _CELL, 48, 12)
-        for query in range(QUERIES):
-            write(group, str(query), left + 11, 75 + (query + 0.5) * _CELL, 12)
-        for key in range(KEYS):
-            write(group, str(key), left + 22 + (key + 0.5) * _CELL, 66, 12)
-        _grid(group, mask.tolist(), left + 22, 75)
-        drawing.append(group)
-    for label, allowed, left in (("may", True, 22), ("may_not", False, 201)):
-        _grid(drawing, [[allowed]], left, 180)
-        write(drawing, text[label], left + 32, 191.5, 12, text_anchor="start")
-    seen = {
-        f"seen_{offset}": text["comma"].join(str(count) for count in mask.sum(1).tolist())
-        for offset, mask in masks.items()
-    }
-    desc = text["desc"].format(**seen)
-    return finish(drawing.as_svg(header=""), f"{KEY}-causal-mask", text["title"], desc)
 
 
 def _grid(
@@ -194,7 +164,6 @@ def kinds(language: str) -> str:
 
 FIGURES: dict[str, Callable[[str], str]] = {
     "sentence": sentence,
-    "causal-mask": causal,
     "gallery": gallery,
     "alignment": alignment,
     "kinds": kinds,
