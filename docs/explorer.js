@@ -37,6 +37,7 @@
   }
 
   const sentence = (word, weights, brought) => {
+    if (field("causal").checked && word === 0) return reasons[word] + said.alone
     const [weight, most] = largest(weights, words)
     const asks = { word: quoted(words[word]), words: most.map(quoted).join(said.join), weight }
     const [number, names] = largest(brought, meanings)

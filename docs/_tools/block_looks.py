@@ -24,6 +24,10 @@ BLOCK = re.compile(
 # in its first line, if it has one, the reason why it is not run
 SKIPPED = re.compile(r"<code>(?:<[^>]*>)*# skip: ([^<]*)")
 WRONG = re.compile(r'(?m)^((?:<pre>.*?<code>)?(?:<span class="hll">)?)(.*class="c1"># wrong:.*)$')
+# what an exhibit says of its bug: its docstring, and the comment of the wrong line
+TOLD = re.compile(
+    r'(?s)(<span class="sd">"""Bug:.*?"""</span>\n*|<span class="c1"># wrong:.*?</span>)'
+)
 TICKED = 'class="ran" role="img"'
 BELOW = re.compile(r'\n<p class="checked".*?</p>')
 
@@ -38,6 +42,11 @@ def _dressed(block: re.Match[str], words: Words) -> str:
     folded = MODULE.match(path)
     name = path if folded else basename(path)
     mark = _mark(SKIPPED.search(code), words)
+    if path.startswith("attn_docs/exhibits/"):
+        code = TOLD.sub(r'<span class="told">\1</span>', code)
+        box = '<input type="checkbox" autocomplete="off">'
+        mark = f'{_sign("✗", words["wrong"])}<label class="reveal">{box}{words["reveal"]}</label>'
+        name = f'{words["exhibit"]}<span class="told">: {name}</span>'
     title = f' title="{path}"' if path else ""
     shown = (
         f'<span class="filename" data-search-exclude{title}>{name}{"" if folded else mark}</span>'
@@ -50,7 +59,11 @@ def _mark(skipped: re.Match[str] | None, words: Words) -> str:
     """Return the sign that a block ran, or the reason why it does not."""
     if skipped:
         return f' <span class="ran">{words["skipped"]}{skipped[1]}</span>'
-    return f' <span {TICKED} aria-label="{words["ran"]}" title="{words["ran"]}">✓</span>'
+    return _sign("✓", words["ran"])
+
+
+def _sign(sign: str, said: str) -> str:
+    return f' <span {TICKED} aria-label="{said}" title="{said}">{sign}</span>'
 
 
 def _opening(path: str, mark: str, words: Words) -> str:

@@ -98,7 +98,7 @@ def _pattern(name: str) -> str:
     if re.search(HAN, name):
         return re.escape(name).replace(r"\ ", r"\s*")
     whole = re.escape(name).replace(r"\ ", r"\s+")
-    return rf"{whole[:-1]}(?:y|ies)" if name.endswith("y") else f"{whole}s?"
+    return rf"{whole[:-1]}(?:y|ies)" if re.search("[^aeiou]y$", name) else f"{whole}s?"
 
 
 def key_of(match: re.Match[str], ids: dict[str, str]) -> str:

@@ -397,7 +397,7 @@ MENDED = {
     "inverted_mask": ("masked_fill(mask, ", "masked_fill(~mask, "),
     "zero_one_added": (
         "mask.to(scores.dtype)",
-        "torch.zeros_like(scores).masked_fill(~mask, -torch.inf)",
+        "scores.new_zeros(scores.shape).masked_fill(~mask, float('-inf'))",
     ),
     "mask_on_query_axis": ("is_word[:, :, None]", "is_word[:, None, :]"),
     "four_axis_mask": ("is_word[:, None, None, :]", "is_word[:, None, :]"),

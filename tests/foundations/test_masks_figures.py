@@ -1,31 +1,19 @@
-"""The figure of causal masks shows the masks it names."""
+"""The figures about masks show the masks and weights they name."""
 
 import re
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from attn_docs import attention_weights
+from attn_docs.sentence import embeddings, projections
+from docs._kit.draw import SHADE
 from docs._tools.page import page_module
 
 figures = page_module("foundations/masks", "figures")
 
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
-offsets = pytest.mark.parametrize("offset", [0, 2])
-
-
-def panel(language: str, offset: int) -> ET.Element:
-    """Return the part of the figure whose caption names the offset."""
-    root = ET.fromstring(figures.FIGURES["causal-mask"](language))  # noqa: S314 - our own
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-    (found,) = (
-        group
-        for group in root.findall("g")
-        if f"offset = {offset}" in [text.text for text in group.iter("text")]
-    )
-    assert found.attrib["data-offset"] == str(offset)
-    return found
 
 
 def cells(group: ET.Element) -> dict[tuple[int, int], ET.Element]:
@@ -43,89 +31,14 @@ def cells(group: ET.Element) -> dict[tuple[int, int], ET.Element]:
     return found
 
 
-def allowed(offset: int) -> dict[tuple[int, int], bool]:
-    return {(i, j): j <= i + offset for i in range(4) for j in range(6)}
-
-
-@languages
-@offsets
-def test_cells_are_filled_where_the_query_may_attend(language, offset):
-    found = cells(panel(language, offset))
-    filled = {place: float(rect.attrib["fill-opacity"]) for place, rect in found.items()}
-    assert {place: opacity > 0.5 for place, opacity in filled.items()} == allowed(offset)
-    assert {opacity for opacity in filled.values() if opacity <= 0.5} == {0}
-
-
-@languages
-@offsets
-def test_cells_have_a_cross_where_the_query_may_not_attend(language, offset):
-    group = panel(language, offset)
-    crosses = []
-    for x, y in re.findall(r"M([\d.]+),([\d.]+)", group.find("path").attrib["d"]):
-        for place, rect in cells(group).items():
-            left, top, size = (float(rect.attrib[name]) for name in ("x", "y", "width"))
-            if left < float(x) < left + size and top < float(y) < top + size:
-                crosses.append(place)
-    assert sorted(crosses) == [place for place, may in allowed(offset).items() if not may]
-
-
-@languages
-@offsets
-def test_rows_are_numbered_queries_and_columns_numbered_keys(language, offset):
-    group = panel(language, offset)
-    grid = cells(group)
-    left, top, size = (float(grid[0, 0].attrib[name]) for name in ("x", "y", "width"))
-    rows, columns, titles = {}, {}, {}
-    for text in group.iter("text"):
-        x, y = float(text.attrib["x"]), float(text.attrib["y"]) - 4.2
-        if text.text.isdigit():
-            if x < left:
-                rows[round((y - top) / size - 0.5)] = text.text
-            else:
-                columns[round((x - left) / size - 0.5)] = text.text
-        elif text.text[-1] in "↓→":
-            titles[text.text] = (x, y)
-    assert rows == {index: str(index) for index in range(4)}
-    assert columns == {index: str(index) for index in range(6)}
-    query, key = {"en": ("query ↓", "key →"), "zh": ("查询 ↓", "键 →")}[language]
-    assert set(titles) == {query, key}
-    assert titles[query][0] < left < titles[key][0]
-
-
-@languages
-def test_description_counts_the_keys_that_each_query_sees(language):
-    root = ET.fromstring(figures.FIGURES["causal-mask"](language))  # noqa: S314 - our own
-    desc = root.find("{http://www.w3.org/2000/svg}desc").text.replace("、", ", ")
-    for offset in (0, 2):
-        seen = [sum(may for (i, _), may in allowed(offset).items() if i == row) for row in range(4)]
-        assert ", ".join(map(str, seen)) in desc
-
-
-@languages
-def test_legend_shows_a_filled_and_a_crossed_cell(language):
-    root = ET.fromstring(figures.FIGURES["causal-mask"](language))  # noqa: S314 - our own
-    svg = "{http://www.w3.org/2000/svg}"
-    legend = [
-        float(group.find(f"{svg}rect").attrib["fill-opacity"])
-        for group in root.findall(f"{svg}g")
-        if "data-offset" not in group.attrib
-    ]
-    assert [opacity > 0.5 for opacity in legend] == [True, False]
-    assert len(root.findall(f"{svg}path")) == 1
-
-
 WANTED = {
     "gallery": {
-        "causal": ["1000", "1100", "1110", "1111"],
         "padding": ["1110", "1110", "1110", "1110"],
-        "both": ["1000", "1100", "1110", "1110"],
         "wrong": ["1111", "1111", "1111", "0000"],
     },
     "alignment": {
-        "first 2 4": ["1000", "1100"],
-        "last 2 4": ["1110", "1111"],
-        "first 4 2": ["10", "11", "11", "11"],
-        "last 4 2": ["00", "00", "10", "11"],
+        "first": ["1000", "1100"],
+        "last": ["1110", "1111"],
     },
     "kinds": {
         "causal": ["10000", "11000", "11100", "11110", "11111"],
@@ -138,10 +51,9 @@ NAMES = {
     "en": {
         "causal": "causal",
         "padding": "padding, key 3",
-        "both": "causal & padding",
         "wrong": "wrong: query axis",
-        "first": "first with first",
-        "last": "last with last",
+        "first": "upper left",
+        "last": "lower right",
         "window": "window of 2",
         "prefix": "prefix of 2",
         "padded": "padding, key 4",
@@ -149,7 +61,6 @@ NAMES = {
     "zh": {
         "causal": "因果",
         "padding": "填充：键 3",
-        "both": "因果 & 填充",
         "wrong": "错误：加在查询轴上",
         "first": "左上角对齐",
         "last": "右下角对齐",
@@ -198,7 +109,7 @@ def test_each_mask_names_itself_and_its_axes(language, figure, which):
     left, top, size = (float(grid[0, 0].attrib[name]) for name in ("x", "y", "width"))
     texts = {text.text: text for text in group.iter("text") if not text.text.isdigit()}
     query, key = {"en": ("query ↓", "key →"), "zh": ("查询 ↓", "键 →")}[language]
-    assert set(texts) == {query, key, NAMES[language][which.split()[0]]}
+    assert set(texts) == {query, key, NAMES[language][which]}
     assert float(texts[query].attrib["x"]) < left < float(texts[key].attrib["x"])
     rows, columns = {}, {}
     for text in group.iter("text"):
@@ -221,3 +132,32 @@ def test_descriptions_count_the_keys_that_each_query_sees(language, figure):
     desc = root.find("{http://www.w3.org/2000/svg}desc").text.replace("、", ", ")
     for rows in WANTED[figure].values():
         assert ", ".join(str(row.count("1")) for row in rows) in desc
+
+
+@languages
+@pytest.mark.parametrize("name", ["all", "causal"])
+def test_the_sentence_shows_its_weights_and_crosses_what_comes_later(language, name):
+    root = ET.fromstring(figures.FIGURES["sentence"](language))  # noqa: S314 - our own
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    (group,) = (g for g in root.findall("g") if g.get("data-weights") == name)
+    weights = attention_weights(
+        *(embeddings() @ w for w in projections(figures.SHARPNESS)[:2]), is_causal=name == "causal"
+    )
+    shown = [text.text for text in group.iter("text") if re.fullmatch(r"\d\.\d\d", text.text)]
+    allowed = [(i, j) for i in range(5) for j in range(5) if name == "all" or j <= i]
+    assert shown == [f"{weights[place]:.2f}" for place in allowed]
+    for place, rect in grid_cells(group).items():
+        assert float(rect.attrib["fill-opacity"]) == pytest.approx(
+            SHADE * weights[place].item(), abs=0.006
+        )
+    crosses = [path.attrib["d"].count("M") for path in group.iter("path")]
+    assert crosses == ([] if name == "all" else [10])
+
+
+def grid_cells(group: ET.Element) -> dict[tuple[int, int], ET.Element]:
+    """Return the cells of a grid that are not square, by their row and column."""
+    return {
+        (int(rect.attrib["data-row"]), int(rect.attrib["data-column"])): rect
+        for rect in group.iter("rect")
+    }

@@ -280,18 +280,40 @@ def test_a_larger_state_does_not_carry_the_first_word_further() -> None:
 
 def test_the_stored_memory_test_shows_the_bottleneck_and_not_distance() -> None:
     stored = load_measured(tables.__file__)["recall"]
-    checked, small, large, attention = (
-        [stored("accuracy", **way._asdict(), words=n) for n in recall.LENGTHS]
-        for way in recall.WAYS
-    )
-    assert min(checked) > 0.99  # 16 words back is no obstacle
-    assert min(attention) > 0.99
-    assert min(small[:2]) > 0.97
-    assert small[-1] < 0.45 < large[-1] < 0.65  # the size is
-    assert large[2] > small[2] + 0.1
-    table = tables.recall_table(stored, "en")
-    assert f"| {small[-1]:.2f} |" in table
-    assert len({value["seeds"] for value in stored.values} & {len(recall.SEEDS)}) == 1
+
+    def found(way: object, words: int, quantity: str = "accuracy") -> float:
+        return stored(quantity, **way._asdict(), words=words)
+
+    short, middle, long = recall.LENGTHS
+    assert min(found(recall.FIRST, n) for n in recall.LENGTHS) > 0.99  # distance is no obstacle
+    last = {
+        n: {d: found(recall.Way(d, "any", attends=False), n) for d in recall.SIZES}
+        for n in recall.LENGTHS
+    }
+    for n in (middle, long):  # the size is: each larger state remembers more
+        assert list(last[n].values()) == sorted(last[n].values())
+    # four words fit into 16 numbers, eight into 128, sixteen do not
+    assert last[short][16] > 0.99 > last[short][8]
+    assert last[middle][128] > 0.99 > last[middle][64]
+    assert last[long][128] < 0.65
+    assert min(found(recall.Way(d, "any", attends=True), long) for d in recall.ATTENDING) > 0.95
+    assert {value["seeds"] for value in stored.values} == {len(recall.SEEDS)} == {3}
+    for way, words in recall.RUNS:
+        mean, low, high = (found(way, words, q) for q in ("accuracy", "lowest", "highest"))
+        assert low <= mean <= high
+        assert f"{mean:.2f}" in tables.recall_table(stored, "en")
+
+
+def test_the_stored_alignment_is_a_distribution_a_place_with_most_at_that_place() -> None:
+    figures = page_module("foundations/origin", "figures")
+    weights = torch.tensor(figures.learned_weights())
+    torch.testing.assert_close(weights.sum(1), torch.ones(len(weights)), atol=1e-5, rtol=0)
+    assert weights.argmax(1).tolist() == list(range(recall.MAPPED_WORDS))
+    assert weights.diagonal().min() > 0.75
+    assert {key: figures.numbers()[key] for key in ("aligned_least", "aligned_most")} == {
+        "aligned_least": f"{weights.diagonal().min():.2f}",
+        "aligned_most": f"{weights.diagonal().max():.2f}",
+    }
 
 
 def test_a_short_sentence_is_remembered_and_the_answer_is_the_word_asked_for() -> None:
@@ -299,8 +321,11 @@ def test_a_short_sentence_is_remembered_and_the_answer_is_the_word_asked_for() -
     assert [int(s[p]) for s, p in zip(sentences, places, strict=True)] == kinds.tolist()
     assert recall.draw(50, 5, "first")[1].tolist() == [0] * 50
     with torch.random.fork_rng():
-        found, _ = recall.accuracy(recall.Way(8, "any", attends=True), 2, seed=0, steps=150)
+        model = recall.train(recall.Way(8, "any", attends=True), 2, seed=0, steps=200)
+        found, _ = recall.accuracy(model, 2, "any")
+        weights = recall.alignment(model, 2)
     assert found > 0.9
+    torch.testing.assert_close(weights.sum(1), torch.ones(2), atol=1e-5, rtol=0)
 
 
 def load(name: str, *, mended: bool) -> types.ModuleType:

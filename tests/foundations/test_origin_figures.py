@@ -150,3 +150,35 @@ def test_other_random_texts_say_the_same(seed: int) -> None:
     gru, asking = (figures.measure_gradients(series, seed=seed) for series in ("gru", "asking"))
     assert gru[figures.LENGTHS.index(32)] < 1e-5 * gru[0]
     assert min(asking) > 0.95 * max(asking)
+
+
+@languages
+def test_the_bottleneck_is_drawn_as_it_was_measured(language: str) -> None:
+    root = parse("bottleneck", language)
+    ticks = {t.text: float(t.attrib["y"]) for t in root.iter(f"{SVG}text") if t.text in ("0", "1")}
+    for name, (attends, words) in figures._NETWORKS.items():
+        (group,) = [g for g in root.iter(f"{SVG}g") if g.get("data-part") == name]
+        heights = re.findall(r"[ML] \S+ (\S+)", next(group.iter(f"{SVG}path")).attrib["d"])
+        found = figures.accuracies(attends=attends, words=words)
+        assert len(heights) == len(found)
+        first = float(heights[0])
+        for height, (mean, low, high) in zip(heights, found.values(), strict=True):
+            rise = (first - float(height)) / (ticks["0"] - ticks["1"])
+            assert rise == pytest.approx(mean - next(iter(found.values()))[0], abs=0.005)
+            assert low <= mean <= high
+    assert f"{figures.recall_numbers()['recall_many_128']}" in (root.findtext(f"{SVG}desc") or "")
+
+
+@languages
+def test_the_alignment_shows_each_learned_weight(language: str) -> None:
+    root = parse("alignment", language)
+    shown = {t.get("data-cell"): t.text for t in root.iter(f"{SVG}text") if t.get("data-cell")}
+    shades = {
+        f"{r.get('data-row')},{r.get('data-column')}": float(r.attrib["fill-opacity"])
+        for r in root.iter(f"{SVG}rect")
+    }
+    for row, line in enumerate(figures.learned_weights()):
+        for column, weight in enumerate(line):
+            cell = f"{row},{column}"
+            assert shades[cell] == pytest.approx(0.45 * weight, abs=0.01)
+            assert shown.get(cell) == (f"{weight:.2f}" if weight >= 0.005 else None)

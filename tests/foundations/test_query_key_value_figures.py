@@ -1,11 +1,14 @@
 """The figures on query, key and value show the weights and sums they claim."""
 
+import math
+import re
 from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from attn_docs import attention_by_hand
+from attn_docs.sentence import embeddings, projections
 from docs._tools.page import page_module
 from tests.kit import parse
 
@@ -43,6 +46,70 @@ def texts(root: ET.Element) -> list[SimpleNamespace]:
         )
         for text in root.iter("text")
     ]
+
+
+# The arcs, and where "it" is moved
+
+
+def of_it(sharpness: float) -> tuple[list[float], list[float]]:
+    """Return the weights of "it" and its output, by loops."""
+    matrices = projections(sharpness)
+    output, weights = attention_by_hand(*((embeddings() @ w).tolist() for w in matrices))
+    return weights[3], output[3]
+
+
+@languages
+def test_arcs_lead_from_it_and_are_as_thick_as_the_weights_written_below_them(language):
+    root = parse(figures.FIGURES["arcs"](language))
+    weights, _ = of_it(6.0)
+    arcs = {int(p.attrib["data-word"]): p for p in root.iter("path") if "data-word" in p.attrib}
+    assert sorted(arcs) == [0, 1, 2, 3, 4]
+    words = {t.text: t for t in texts(root)}
+    assert float(arcs[1].attrib["stroke-width"]) > 10 * float(arcs[0].attrib["stroke-width"])
+    for index, word in enumerate(("the", "cat", "sleeps", "it", "dreams")):
+        width = float(arcs[index].attrib["stroke-width"])
+        assert width == pytest.approx(max(16 * weights[index], 0.6), abs=0.01)
+        numbers = [float(n) for n in re.findall(r"-?[\d.]+", arcs[index].attrib["d"])]
+        assert numbers[0] == pytest.approx(words["it"].x, abs=6)
+        assert numbers[-2] == pytest.approx(words[word].x, abs=6)
+        above = [t.text for t in texts(root) if t.x == words[word].x and t.y < words[word].y]
+        assert above == [f"{weights[index]:.2f}"]
+
+
+@languages
+def test_keys_and_values_below_the_arcs_are_those_of_the_sentence(language):
+    root = parse(figures.FIGURES["arcs"](language))
+    header = figures.texts(figures.__file__, "words", language)["header"][1:]
+    for row, matrix in enumerate(projections()[1:]):
+        found = [t.text for t in root.iter("text") if t.get("data-role") == str(row)]
+        features = embeddings() @ matrix
+        first = 4 * row
+        names = [
+            header[first + line.argmax().item()] if line.any() else "\N{EN DASH}"
+            for line in features
+        ]
+        assert found == names
+
+
+@languages
+def test_it_is_moved_as_far_as_attention_moves_it(language):
+    root = parse(figures.FIGURES["moved"](language))
+    desc = root.findtext("desc")
+    dots = [r for r in rects(root) if r.width == r.height == 8]
+    cat, it = sorted(dots, key=lambda dot: -dot.x)
+    unit, floor, left = cat.x - it.x, it.y + 4, it.x + 4
+    lines = [line for line in root.iter("path") if "data-sharpness" in line.attrib]
+    assert len(lines) == 4
+    for line in lines:
+        animal, asleep = of_it(float(line.attrib["data-sharpness"]))[1][1:3]
+        numbers = [float(n) for n in re.findall(r"[\d.]+", line.attrib["d"])]
+        assert numbers[:2] == [left, floor]
+        assert numbers[2] == pytest.approx(left + unit * animal, abs=0.02)
+        assert numbers[3] == pytest.approx(floor - unit * asleep, abs=0.02)
+        assert f"({animal:.2f}, {asleep:.2f})" in desc
+        label = f"×{float(line.attrib['data-sharpness']):g}"
+        nearest = min(texts(root), key=lambda t: math.dist((t.x, t.y), numbers[2:]))
+        assert nearest.text == label
 
 
 # The attention map

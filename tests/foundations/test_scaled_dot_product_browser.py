@@ -13,9 +13,14 @@ LINE = "scores = query @ key.mT * scale  # … n m"
 MEANINGS = {"": "K: the keys, one a row", "zh/": "K: 键，每行一个"}
 
 
+OPEN = "document.querySelector('#code-Q').closest('details').open = true"  # the package's file
+
+
 @pytest.fixture
 def page(visit) -> Page:
-    return visit(CHAPTER, width=1280).tab
+    tab = visit(CHAPTER, width=1280).tab
+    tab.evaluate(OPEN)
+    return tab
 
 
 @pytest.mark.parametrize("prefix", MEANINGS)
@@ -58,6 +63,7 @@ def test_by_touch(browser, address):
         tab.goto(address + CHAPTER)
         tab.locator("mrow[data-symbol=K]").last.tap()
         assert tab.evaluate(LIT) == BOTH
+        tab.evaluate(OPEN)
         tab.locator("#code-Q").tap()
         assert len(tab.evaluate(LIT)) > len(BOTH)
 
@@ -74,6 +80,7 @@ def test_what_is_lit_is_copied_as_it_is(page: Page):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast_of_what_is_lit(visit, scheme):
     tab = visit(CHAPTER, width=1280, scheme=scheme).tab
+    tab.evaluate(OPEN)
     tab.locator("#code-Q").hover()
     within = {"include": [[".symbols"], ["#code-Q"], ["div.formula"]]}
     assert not violations(tab, within, runOnly=["color-contrast"])

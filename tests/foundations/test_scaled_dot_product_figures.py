@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+import runpy
 from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
@@ -10,10 +11,11 @@ import pytest
 import torch
 
 from attn_docs import attention_weights, scaled_dot_product_attention
+from docs._kit.measured import load
 from docs._tools.page import page_module
 from tests.kit import parse
 
-query_key_value = page_module("foundations/query-key-value", "figures")
+benchmark = page_module("foundations/scaled-dot-product", "benchmark")
 figures = page_module("foundations/scaled-dot-product", "figures")
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
@@ -287,3 +289,48 @@ def test_axis_of_head_sizes_is_named(language):
     texts = {text.text: float(text.attrib["y"]) for text in root.iter("text")}
     name = {"en": "head size d", "zh": "头维度 d"}[language]
     assert texts[name] == max(texts.values())
+
+
+# What learning does without the division
+
+
+@languages
+def test_losses_are_drawn_as_they_were_measured_and_the_guess_at_ln_8(language):
+    root = parse(figures.FIGURES["learning"](language))
+    measured = load(figures.__file__)["learning"]
+    (guess,) = {y for _, y in series(root, "guess")}
+    runs = {
+        "unscaled-512": {"d": 512, "scaled": False, "rate": 1.0},
+        "unscaled-8": {"d": 8, "scaled": False, "rate": 1.0},
+        "scaled-512": {"d": 512, "scaled": True, "rate": 1.0},
+    }
+    lines = {name: series(root, name) for name in runs}
+    first = {name: measured("loss", step=0, **of) for name, of in runs.items()}
+    # two points give the axis, all others must lie on it
+    top, low = lines["unscaled-512"][0][1], lines["scaled-512"][0][1]
+    unit = (low - top) / (first["unscaled-512"] - first["scaled-512"])
+    zero = low + unit * first["scaled-512"]
+    assert (zero - guess) / unit == pytest.approx(math.log(8), abs=0.02)
+    for name, of in runs.items():
+        assert len(lines[name]) == 61
+        for step, (_, y) in enumerate(lines[name]):
+            loss = measured("loss", step=step, **of)
+            assert (zero - y) / unit == pytest.approx(loss, abs=0.02)
+
+
+def test_the_layer_fails_at_512_without_the_division_and_only_there():
+    measured, guess = load(figures.__file__)["learning"], math.log(8)
+    last = {
+        key: measured("loss", step=60, d=key[0], scaled=key[1], rate=key[2])
+        for key in benchmark.RUNS
+    }
+    assert last.pop((512, False, 1.0)) > 2 * guess
+    assert all(loss < 0.3 for loss in last.values())
+
+
+def test_the_example_that_was_measured_still_gives_those_losses():
+    train = runpy.run_path(str(benchmark.EXAMPLE), run_name="other")["train"]
+    measured = load(figures.__file__)["learning"]
+    for d, scaled, rate in benchmark.RUNS[:1]:
+        wanted = [measured("loss", step=s, d=d, scaled=scaled, rate=rate) for s in range(3)]
+        assert train(d, d**-0.5 if scaled else 1.0, rate, 3) == pytest.approx(wanted, abs=1e-3)

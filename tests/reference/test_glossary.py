@@ -51,6 +51,7 @@ def test_a_link_leads_to_the_entry_and_says_what_it_means(monkeypatch: pytest.Mo
     [
         ("An additive mask.", ["additive mask"]),  # the longest name
         ("Several queries, and Softmax.", ["queries", "Softmax"]),
+        ("Keys and masks.", ["Keys", "masks"]),
         ("A KV\ncache.", ["KV\ncache"]),
         ("Monkeys, key-like, unmasked, header, tokenise.", []),  # parts of words
         ("The *mask* **token** [query](x.md) `score` $key$.", ["mask"]),
@@ -59,6 +60,7 @@ def test_a_link_leads_to_the_entry_and_says_what_it_means(monkeypatch: pytest.Mo
         ("Multi-query attention.", []),  # the page's own subject
         ("The attention has a mean.", []),  # everybody knows, or everything is
         ("A mask, a token, a score.", ["mask", "token"]),  # two in a paragraph
+        ("A mask.\n{ .measured }", []),  # what stands below a table
         ("- a mask\n- a token\n- a score", ["mask", "token", "score"]),
         ("- a mask\n\n    of a token\n\n- a score", ["mask", "token", "score"]),
         ("# Masks\n\n| token |\n| --- |\n| query |\n\n[^1] x\n\n[^1]: a score\n", []),

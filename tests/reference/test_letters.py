@@ -65,7 +65,7 @@ def test_no_letter_of_a_page_has_two_meanings(text: str) -> None:
 @page_by_page
 def test_a_score_and_the_additive_network_are_written_alike_everywhere(text: str) -> None:
     shown = formulas(text)
-    assert set(re.findall(r"\b(\w+)\(q(?:_i)?, k", shown)) <= {"s"}
+    assert set(re.findall(r"\b(\w+)\(q(?:_i)?, k", shown)) <= {"s", "K"}  # K: a kernel
     assert set(re.findall(r"(\S+)\^\\top *\\tanh", shown)) <= {"u"}
 
 

@@ -21,6 +21,7 @@ from attn_docs import (
     causal_mask,
     padding_mask,
 )
+from attn_docs.sentence import embeddings, projections
 from docs._tools.blocks import ROOT
 from docs._tools.page import page_module
 from tests.kit import error, load_exhibit, normal
@@ -181,32 +182,29 @@ def test_fused_equals_separate_with_the_same_weights(sizes: list[int], seed: int
 
 
 def test_the_worked_example() -> None:
-    words = torch.tensor([[1.0, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 1]]).double()
-    w_q = torch.tensor([[0.0, 2, 0, 0], [0, 0, 2, 0], [0, 2, 0, 2], [0, 0, 0, 0]]).double()
-    w_v = torch.tensor([[0.0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]).double()
-    e = math.e
-    low, high = 1 / (2 + e), e / (2 + e)
-    the, cat, sleeps = (part / (1 + e + e**2) for part in (1, e**2, e))
+    """The kinds of word that fit a query share its weight; the others count as e to the power 0."""
+    e = math.exp(6 / 3**0.5)
+    one, two = (count * e + 5 - count for count in (1, 2))  # how many of the five words fit
+    noun = [1 / one, e / one, 1 / one, 1 / one]  # definite, animal, asleep, dreaming
     wanted = torch.tensor(
         [
-            [high, low, high + low, low],
-            [low, high, low + high, low],
-            [cat, sleeps, cat + sleeps, the],
+            noun,
+            [1 / two, 1 / two, e / two, e / two],
+            [1 / (3 * e + 2), *[e / (3 * e + 2)] * 3],
+            noun,
+            [1 / (3 * e + 2), *[e / (3 * e + 2)] * 3],
         ],
         dtype=torch.float64,
     )
-    module = SelfAttention(4, 4).double().requires_grad_(False)
-    for layer, matrix in (
-        (module.q_proj, w_q),
-        (module.k_proj, torch.eye(4).double()),
-        (module.v_proj, w_v),
-    ):
-        layer.weight.copy_(matrix.T)
+    module = SelfAttention(8, 4, scale=3**-0.5).double().requires_grad_(False)
+    for name, matrix in zip("qkv", projections(6.0), strict=True):
+        layer = module.get_submodule(f"{name}_proj")
+        layer.weight.copy_(F.pad(matrix, (0, 4 - matrix.size(1))).T)
         layer.bias.zero_()
-    torch.testing.assert_close(module(words[None])[0], wanted, rtol=0, atol=1e-12)
+    torch.testing.assert_close(module(embeddings().double()[None])[0], wanted, rtol=0, atol=1e-12)
     said = tables.numbers()
-    assert [said[name] for name in ("weight_low", "weight_high")] == [f"{low:.3f}", f"{high:.3f}"]
-    assert said["last_cat"] == f"{cat:.3f}"
+    found = [said[name] for name in ("it_cat", "cat_asleep", "sleeps_animal")]
+    assert found == [f"{number:.2f}" for number in (e / one, e / two, e / (3 * e + 2))]
 
 
 # Properties

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 from transformers import BloomConfig, FalconConfig, GPTNeoXConfig
 from transformers.models.bloom.modeling_bloom import BloomAttention
 from transformers.models.falcon.modeling_falcon import FalconAttention
@@ -15,6 +16,7 @@ from transformers.models.gpt_neox.modeling_gpt_neox import GPTNeoXAttention
 from attn_docs import FusedSelfAttention, SelfAttention
 from attn_docs.exhibits.self_attention import interleaved_view
 from attn_docs.self_attention import four_steps
+from attn_docs.sentence import MEANINGS, WORDS, embeddings, projections
 from docs._kit.measured import load
 from docs._tools.page import page_module
 from tests import kit
@@ -91,33 +93,30 @@ def test_each_matrix_shows_its_numbers_and_shades_them(name: str, language: str)
 
 
 def test_the_matrices_are_those_of_the_module() -> None:
-    module, found = SelfAttention(4, 4).double().requires_grad_(False), figures.matrices()
-    for layer, matrix in (
-        (module.q_proj, figures.W_Q),
-        (module.k_proj, figures.W_K),
-        (module.v_proj, figures.W_V),
-    ):
-        layer.weight.copy_(matrix.T)
+    module = SelfAttention(8, 4, scale=3**-0.5).double().requires_grad_(False)
+    found, x = figures.matrices(), embeddings().double()
+    for name, matrix in zip("qkv", projections(6.0), strict=True):
+        layer = module.get_submodule(f"{name}_proj")
+        layer.weight.copy_(pad(matrix, (0, 4 - matrix.size(1))).T)
         layer.bias.zero_()
-    torch.testing.assert_close(module(figures.X[None])[0], found["output"], rtol=0, atol=1e-12)
-    assert torch.equal(found["query"], module.q_proj(figures.X))
+    it = slice(3, 4)
+    torch.testing.assert_close(module(x[None])[0, it], found["output"], rtol=0, atol=1e-12)
+    assert torch.equal(found["query"], module.q_proj(x)[it, :3])
 
 
 @languages
 def test_rows_and_columns_are_named(language: str) -> None:
     root = parse("projections", language)
-    for name in ("scores", "weights"):
-        seen = grid(named(root, "data-matrix", name))
-        for index, word in enumerate(figures.WORDS):
-            cell = seen[0][index]
-            above = [
-                text.text
-                for text in texts(root)
-                if cell.x < text.x < cell.x + cell.width and cell.y - 16 < text.y < cell.y
-            ]
-            assert above == [word]
-    shown = {text.text for text in texts(root)}
-    assert {"en": {"query ↓", "key →"}, "zh": {"查询 ↓", "键 →"}}[language] <= shown
+    keys = grid(named(root, "data-matrix", "key"))
+    for line, word in zip(keys, WORDS, strict=True):
+        y, height = line[0].y, line[0].height
+        beside = [t.text for t in texts(root) if t.x < line[0].x and y < t.y < y + height]
+        assert beside == [word]
+    for name, wanted in (("query", ("det.", "noun", "verb")), ("output", MEANINGS)):
+        (line,) = grid(named(root, "data-matrix", name))
+        above = [t for t in texts(root) if line[0].y - 16 < t.y < line[0].y]
+        found = [[t.text for t in above if c.x < t.x < c.x + c.width] for c in line]
+        assert found == [[column] for column in wanted]
 
 
 def shown(way: str, language: str) -> list[int]:
@@ -197,7 +196,7 @@ def test_dropout_maps_show_weights_frames_and_sums(name: str, language: str) -> 
         ]
         assert f"{sum(row):.2f}" in sums[-1]
     framed = sorted(cell.element.attrib["data-dropped"] for cell in cells(group, dropped=True))
-    coins = [f"{i},{j}" for i in range(3) for j in range(3) if not figures.KEEP[i, j]]
+    coins = [f"{i},{j}" for i in range(5) for j in range(5) if not figures.KEEP[i, j]]
     assert framed == ([] if name == "none" else coins)
 
 
@@ -207,8 +206,8 @@ def test_dropout_maps_say_what_the_chapter_says() -> None:
     torch.testing.assert_close(
         maps["weights"][figures.KEEP == 1], 2 * maps["none"][figures.KEEP == 1]
     )
-    assert (maps["scores"] > 0.1).all()
-    torch.testing.assert_close(maps["scores"].sum(-1), torch.ones(3).double())
+    assert (maps["scores"] > 0).all()
+    torch.testing.assert_close(maps["scores"].sum(-1), torch.ones(5).double())
 
 
 @languages

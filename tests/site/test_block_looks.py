@@ -16,6 +16,9 @@ WORDS = {
     "and": " and ",
     "skipped": "not run: ",
     "ran": "ran",
+    "reveal": "show",
+    "exhibit": "wrong",
+    "wrong": "ran, wrong",
     "whole": "all",
     "checked": "with {versions}: {tests}",
 }
@@ -60,6 +63,24 @@ def test_a_wrong_line_is_marked_and_no_other(lit: str):
     html = dressed(block(EXAMPLE, f"b = 1\n{lit}{line}\n{lit and '</span>'}c = 3"), WORDS)
     assert f'{lit}<span class="wrong">{line}</span>\n' in html
     assert html.count("wrong") == 2
+
+
+def test_an_exhibit_tells_its_bug_when_asked(visit):
+    tab = visit("heads/multi-head/").tab
+    shown = tab.locator(".highlight:has(.reveal)").first
+    code, box = shown.locator("code"), shown.locator(".reveal input")
+    told = code.locator(".told")
+    assert told.count() == 2
+    assert not any(part.is_visible() for part in told.all())
+    path = shown.locator(".filename").get_attribute("title")
+    source = blocks.included_file(f'--8<-- "{path}"')[1]
+    assert code.evaluate("code => code.textContent").rstrip() == source.rstrip()
+    plain = code.locator(".wrong").evaluate("line => getComputedStyle(line).backgroundColor")
+    box.check()
+    assert all(part.is_visible() for part in told.all())
+    assert code.locator(".wrong").evaluate("e => getComputedStyle(e).backgroundColor") != plain
+    expect(shown.locator(".filename")).to_contain_text("Wrong on purpose")
+    expect(shown.locator(".ran")).to_have_text("✗")
 
 
 def test_offers_are_the_public_names_of_a_module():
@@ -147,7 +168,7 @@ def test_diffs_keep_their_signs_and_are_coloured(site: Site):
 
 @pytest.mark.parametrize("palette", [0, 1], ids=["light", "dark"])
 def test_code_is_read_easily_on_each_ground(palette: int):
-    css = CSS.read_text(encoding="utf-8")
+    css = "".join(file.read_text(encoding="utf-8") for file in sorted(CSS.parent.glob("*.css")))
     found: dict[str, list[str]] = {}
     for name, colour in re.findall(r"--((?:block|md-code|md-default-fg)[\w-]*): (#\w+);", css):
         found.setdefault(name, []).append(colour)

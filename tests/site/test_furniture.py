@@ -31,7 +31,9 @@ def said(element) -> str:
 def test_next_leads_through_all_pages_in_the_order_of_reading(site: Site, root: str):
     edition = next(edition for edition in editions() if edition.root == root)
     order = [root + f"{place_of(source).folder}/".lstrip("/") for source in edition.sources]
-    assert order[2] == f"{root}foundations/query-key-value/", "the first chapter"
+    chapters = [f"{root}{source}" for source in ("foundations/", "self-attention/", "heads/")]
+    first = next(page for page in order if page.startswith(tuple(chapters)))
+    assert first == f"{root}foundations/query-key-value/", "the first chapter"
     for here, there in pairwise(order):
         (link,) = classed(site, here, "md-footer__link--next")
         assert urljoin(f"/{here}", link.get("href")) == f"/{there}"

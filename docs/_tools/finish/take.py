@@ -121,7 +121,7 @@ def with_links(html: str, page: Page, needs_package: bool) -> str:
     if page.place.folder not in STARTS:
         html = html.replace(HEADING, f"{HEADING}\n{_links(page)}\n", 1)
     if INSTALL in html:
-        return html.replace(INSTALL, _install(page))
+        return html.replace(INSTALL, f'<a id="install"></a>{_install(page)}')
     if not needs_package:
         return html
     return BLOCK.sub(lambda first: f"{_install(page)}\n{first[0]}", html, count=1)

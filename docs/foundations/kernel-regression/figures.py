@@ -93,7 +93,8 @@ def fit(language: str) -> str:
         for index, width in enumerate(WIDTHS):
             top = 26 + 136 * index
             name = f"{text['width']} {width:g}"
-            figure.text(0, 1 - (top - 20) / 424, name, weight="bold", va="top")
+            figure.text(28 / 340, 1 - (top - 20) / 424, name, weight="bold", va="top")
+            figure.text(20 / 340, 1 - (top - 20) / 424, "y", va="top", ha="right")
             axes = chart.panel(figure, 28, top, 300, 90)
             axes.set_xlim(-0.1, 6.1)
             axes.set_ylim(-3.2, 3.2)
@@ -149,9 +150,9 @@ def loss(language: str) -> str:
     grid = torch.logspace(-1.69897, 0.69897, 61, dtype=torch.float64).tolist()
     itself, left_out = zip(*(losses(width) for width in grid), strict=True)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(340, 232)
-        figure.text(0, 1 - 4 / 232, text["y"], weight="bold", va="top")
-        axes = chart.panel(figure, 30, 28, 296, 160)
+        figure = chart.new_figure(360, 266)
+        figure.text(0, 1 - 4 / 266, text["y"], weight="bold", va="top")
+        axes = chart.panel(figure, 30, 28, 316, 204)
         axes.set_xscale("log")
         axes.set_xlim(0.02, 5)
         axes.set_ylim(-0.05, 2.2)
@@ -164,9 +165,9 @@ def loss(language: str) -> str:
         dot = {"marker": "o", "markersize": 9, "markeredgewidth": 0, "color": chart.ACCENT}
         axes.plot([learned.width], [learned.loss], **dot, linestyle="none", gid="part:learned")
         axes.text(0.021, 0.36, text["left-out"], gid="part:left-out-label", va="bottom", ha="left")
-        axes.text(5, 0.08, text["itself"], gid="part:itself-label", va="bottom", ha="right")
+        axes.text(0.7, 0.08, text["itself"], gid="part:itself-label", va="bottom", ha="left")
         axes.text(0.23, 0.4, text["learned"].format(**said), va="bottom", ha="center")
-        figure.text(326 / 340, 6 / 232, text["x"], ha="right", va="baseline")
+        figure.text(346 / 360, 6 / 266, text["x"], ha="right", va="baseline")
         return chart.finish(figure, f"{KEY}-loss", text["title"], text["desc"].format(**said))
 
 

@@ -3,45 +3,17 @@
 from collections.abc import Callable
 
 import drawsvg
+import torch
 from torch import Tensor
 
-from attn_docs import causal_mask, padding_mask, sliding_window_mask
-from docs._kit.draw import INK, canvas, cells, finish, write
+from attn_docs import attention_weights, causal_mask, padding_mask, sliding_window_mask
+from attn_docs.sentence import WORDS, embeddings, projections
+from docs._kit.draw import INK, SHADE, canvas, cells, finish, write
 from docs._kit.text import texts
 
 KEY = "foundations-masks"
-QUERIES, KEYS = 4, 6
-
 _CELL = 23
 _FILLED = 0.8
-
-
-def causal(language: str) -> str:
-    """Draw the causal mask of 4 queries and 6 keys, aligned at the start and at the end."""
-    text = texts(__file__, "grid", language) | texts(__file__, "causal-mask", language)
-    drawing = canvas(340, 204)
-    masks = {offset: causal_mask(QUERIES, KEYS, offset=offset) for offset in (0, 2)}
-    for (offset, mask), left in zip(masks.items(), (0, 179), strict=True):
-        group = drawsvg.Group(data_offset=offset)
-        write(group, f"offset = {offset}", left + 22, 8, text_anchor="start", font_weight="bold")
-        write(group, text[f"offset_{offset}"], left + 22, 26, 12, text_anchor="start")
-        write(group, f"{text['query']} ↓", left, 48, 12, text_anchor="start")
-        write(group, f"{text['key']} →", left + 22 + 3.5 * _CELL, 48, 12)
-        for query in range(QUERIES):
-            write(group, str(query), left + 11, 75 + (query + 0.5) * _CELL, 12)
-        for key in range(KEYS):
-            write(group, str(key), left + 22 + (key + 0.5) * _CELL, 66, 12)
-        _grid(group, mask.tolist(), left + 22, 75)
-        drawing.append(group)
-    for label, allowed, left in (("may", True, 22), ("may_not", False, 201)):
-        _grid(drawing, [[allowed]], left, 180)
-        write(drawing, text[label], left + 32, 191.5, 12, text_anchor="start")
-    seen = {
-        f"seen_{offset}": text["comma"].join(str(count) for count in mask.sum(1).tolist())
-        for offset, mask in masks.items()
-    }
-    desc = text["desc"].format(**seen)
-    return finish(drawing.as_svg(header=""), f"{KEY}-causal-mask", text["title"], desc)
 
 
 def _grid(
@@ -59,25 +31,72 @@ def _grid(
         parent.append(crosses)
 
 
+SHARPNESS = 6.0
+_WIDE, _HIGH = 33, 24
+
+
+def sentence_weights() -> dict[str, Tensor]:
+    """Return the weights of the running sentence, without a mask and under the causal one."""
+    w_q, w_k, _ = projections(SHARPNESS)
+    query, key = embeddings() @ w_q, embeddings() @ w_k
+    n = len(WORDS)
+    masks = {"all": torch.ones(n, n, dtype=torch.bool), "causal": causal_mask(n)}
+    return {name: attention_weights(query, key, mask) for name, mask in masks.items()}
+
+
+def sentence(language: str) -> str:
+    """Draw the weights of the running sentence, without a mask and under the causal one."""
+    text = texts(__file__, "grid", language) | texts(__file__, "sentence", language)
+    drawing = canvas(398, 178)
+    top = 54
+    write(drawing, f"{text['query']} ↓", 0, top - 12, 11, text_anchor="start")
+    for row, word in enumerate(WORDS):
+        write(drawing, word, 44, top + (row + 0.5) * _HIGH, 11, text_anchor="end")
+    for (name, weights), left in zip(sentence_weights().items(), (49, 229), strict=True):
+        group = drawsvg.Group(data_weights=name)
+        write(group, text[name], left + 2.5 * _WIDE, 8, font_weight="bold")
+        for column, word in enumerate(WORDS):
+            write(group, word, left + (column + 0.5) * _WIDE, top - 12, 11)
+        cells(group, (SHADE * weights).tolist(), left, top, _WIDE, _HIGH)
+        _numbers_or_crosses(group, weights, left, top, crossed=name == "causal")
+        drawing.append(group)
+    desc = text["desc"].format(
+        **{
+            name: "; ".join(", ".join(f"{w:.2f}" for w in row) for row in weights.tolist())
+            for name, weights in sentence_weights().items()
+        }
+    )
+    return finish(drawing.as_svg(header=""), f"{KEY}-sentence", text["title"], desc, zoom=1.15)
+
+
+def _numbers_or_crosses(
+    group: drawsvg.Group, weights: Tensor, left: float, top: float, *, crossed: bool
+) -> None:
+    """Write each weight into its cell, and a cross where a causal mask forbids it."""
+    crosses = drawsvg.Path(fill="none", stroke=INK, stroke_opacity=0.7)
+    for row, line in enumerate(weights.tolist()):
+        for column, weight in enumerate(line):
+            x, y = left + (column + 0.5) * _WIDE, top + (row + 0.5) * _HIGH
+            if crossed and column > row:
+                crosses.M(x - 3.5, y - 3.5).l(7, 7).m(-7, 0).l(7, -7)
+            else:
+                write(group, f"{weight:.2f}", x, y, 11)
+    if crossed:
+        group.append(crosses)
+
+
 def gallery_masks() -> dict[str, Tensor]:
-    """Return the masks of the gallery by name: four words, the last one padding."""
+    """Return a padding mask and the same on the wrong axis: four words, the last one padding."""
     is_word = padding_mask([3], max_len=4)  # b m
-    padding = is_word[:, None, :].expand(1, 4, 4)[0]
-    return {
-        "causal": causal_mask(4),
-        "padding": padding,
-        "both": causal_mask(4) & padding,
-        "wrong": is_word[:, :, None].expand(1, 4, 4)[0],
-    }
+    padding, wrong = (
+        part.expand(1, 4, 4)[0] for part in (is_word[:, None, :], is_word[:, :, None])
+    )
+    return {"padding": padding, "wrong": wrong}
 
 
 def alignment_masks() -> dict[str, Tensor]:
-    """Return the causal masks of the figure of alignments by name."""
-    return {
-        f"{end} {n} {m}": causal_mask(n, m, offset=m - n if end == "last" else 0)
-        for n, m in ((2, 4), (4, 2))
-        for end in ("first", "last")
-    }
+    """Return the causal masks of two queries and four keys, by the name of their alignment."""
+    return {"first": causal_mask(2, 4), "last": causal_mask(2, 4, offset=2)}
 
 
 def kind_masks() -> dict[str, Tensor]:
@@ -90,11 +109,11 @@ def kind_masks() -> dict[str, Tensor]:
     }
 
 
-def _four(language: str, name: str, masks: dict[str, Tensor]) -> str:
-    """Draw four masks, two a row, each with its name, its axes named and its cells numbered."""
+def _grids(language: str, name: str, masks: dict[str, Tensor]) -> str:
+    """Draw masks, two a row, each with its name, its axes named and its cells numbered."""
     text = texts(__file__, "grid", language) | texts(__file__, name, language)
     tops, bottom = [], 0
-    for index in range(0, 4, 2):
+    for index in range(0, len(masks), 2):
         tops += [bottom, bottom]
         bottom += 57 + list(masks.values())[index].size(0) * _CELL + 20
     drawing = canvas(340, bottom + 24)
@@ -103,7 +122,7 @@ def _four(language: str, name: str, masks: dict[str, Tensor]) -> str:
         group = drawsvg.Group(data_mask=which)
         write(
             group,
-            text[which.split()[0]],
+            text[which],
             left + 22,
             top + 8,
             text_anchor="start",
@@ -129,22 +148,22 @@ def _four(language: str, name: str, masks: dict[str, Tensor]) -> str:
 
 
 def gallery(language: str) -> str:
-    """Draw a causal and a padding mask, both together, and padding on the wrong axis."""
-    return _four(language, "gallery", gallery_masks())
+    """Draw a padding mask, and the same on the wrong axis."""
+    return _grids(language, "gallery", gallery_masks())
 
 
 def alignment(language: str) -> str:
-    """Draw causal masks for n < m and n > m, aligned at the start and at the end."""
-    return _four(language, "alignment", alignment_masks())
+    """Draw the causal masks of fewer queries than keys, in both alignments."""
+    return _grids(language, "alignment", alignment_masks())
 
 
 def kinds(language: str) -> str:
     """Draw the kinds of masks that the explorer combines."""
-    return _four(language, "kinds", kind_masks())
+    return _grids(language, "kinds", kind_masks())
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "causal-mask": causal,
+    "sentence": sentence,
     "gallery": gallery,
     "alignment": alignment,
     "kinds": kinds,

@@ -10,6 +10,7 @@ from docs._kit.text import texts
 from .benchmark import BATCH as MEASURED_BATCH
 from .benchmark import HEADS, ROUNDS, SIZE
 from .benchmark import LENGTHS as MEASURED_LENGTHS
+from .figures import sentence_weights
 
 BATCH = 8
 LENGTHS = (128, 1024, 8192)
@@ -30,12 +31,16 @@ def mask_bytes(n: int) -> dict[str, int]:
     }
 
 
+def unit(size: int) -> str:
+    """Return a whole number of bytes in the largest unit that it fills."""
+    power = min((size.bit_length() - 1) // 10, 3)
+    return f"{size // 2 ** (10 * power)} {('B', 'KiB', 'MiB', 'GiB')[power]}"
+
+
 def cost(language: str) -> str:
     """Return the memory of masks against length."""
     text = texts(__file__, "cost", language)
-    rows = (
-        (f"{n:,}", *(f"{size // 2**10:,} KiB" for size in mask_bytes(n).values())) for n in LENGTHS
-    )
+    rows = ((f"{n:,}", *(unit(size) for size in mask_bytes(n).values())) for n in LENGTHS)
     return f"{table(text['header'], rows)}\n\n{text['caption'].format(batch=BATCH)}"
 
 
@@ -61,11 +66,16 @@ def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     measured = load(__file__)["need_weights"]
     (fused,) = {found["kernel"] for found in measured.values if found["run"] == "train"}
-    first = torch.softmax(torch.tensor([0.0, 1.0, 0.0]) / 3**0.5, dim=-1)[0]
+    weights, size = sentence_weights(), mask_bytes(LENGTHS[-1])
     return {
+        "additive": unit(size["additive"]),
+        "both": unit(size["both"]),
         "float16_lowest": f"{torch.finfo(torch.float16).min:,.0f}".replace("-", "−"),
         "kernel_fused": fused,
-        "third": f"{1 / 3:.4f}",
+        "fifth": f"{1 / 5:.2f}",
+        "it_cat": f"{weights['causal'][3, 1]:.2f}",
+        "longest": f"{LENGTHS[-1]:,}",
+        "the_cat": f"{weights['all'][0, 1]:.2f}",
         "torch": measured.torch.partition("+")[0],
-        "unmasked": f"{first:.4f}",
+        "unmasked": f"{weights['all'][0, 0]:.2f}",
     }

@@ -77,4 +77,4 @@ def measure() -> dict[str, Measurement]:
                 with torch.set_grad_enabled(passes == "both"):
                     seconds = least_seconds(pair)
                     found += values(words, passes, seconds, [kernel_of(call) for call in pair])
-    return {"over_length": measurement(found, threads=1), "recall": recall.measure()}
+    return {"over_length": measurement(found, threads=1), **recall.measure()}

@@ -11,8 +11,12 @@ from torch import Tensor
 
 from attn_docs import scaled_dot_product_attention
 from docs._kit import chart
-from docs._kit.draw import ACCENT_2, INK, box, canvas, finish, write
+from docs._kit.draw import ACCENT_2, INK, SHADE, box, canvas, cells, finish, write
+from docs._kit.measured import load
 from docs._kit.text import texts
+
+from .recall import ATTENDING, KINDS, MAPPED_WORDS, SIZES, TESTED
+from .recall import LENGTHS as LENGTHS_RECALL
 
 KEY = "foundations-origin"
 WORDS = 4
@@ -129,20 +133,16 @@ _LOOKS = {
     "asking": {"color": chart.ACCENT, "marker": "o", "linestyle": "solid"},
     "indifferent": {"color": chart.INK, "marker": "^", "linestyle": (0, (1, 2))},
 }
-_LABELS = {
-    "gru": (19, 1e-5, "right", "top"),
-    "asking": (64, 12, "right", "bottom"),
-    "indifferent": (64, 3e-2, "right", "top"),
-}
 
 
 def gradient_against_length(language: str) -> str:
     """Chart the gradient at the first word against the length."""
     text = texts(__file__, "gradient-against-length", language)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(340, 262)
-        axes = chart.panel(figure, 44, 26, 284, 190)
-        figure.text(0, 1 - 6 / 262, text["y"], weight="bold", va="top")
+        figure = chart.new_figure(400, 266)
+        axes = chart.panel(figure, 44, 26, 214, 200)
+        figure.text(0, 1 - 6 / 266, text["y"], weight="bold", va="top")
+        figure.text(151 / 400, 8 / 266, text["x"], ha="center", va="baseline")
         axes.set_xscale("log", base=2)
         axes.set_xlim(2**-0.15, 2**6.15)
         chart.set_ticks(axes, "x", {n: str(n) for n in LENGTHS})
@@ -153,9 +153,8 @@ def gradient_against_length(language: str) -> str:
             values = measure_gradients(series)
             marks = {"linewidth": 2, "markersize": 5, "markeredgewidth": 0}
             axes.plot(LENGTHS, values, **look, **marks, gid=f"part:{series}")
-            x, y, across, up = _LABELS[series]
-            axes.text(x, y, text[series], ha=across, va=up, gid=f"part:{series}-label")
-        figure.text(328 / 340, 6 / 262, text["x"], ha="right", va="baseline")
+            place = {"ha": "left", "va": "center", "gid": f"part:{series}-label"}
+            axes.text(2**6.4, values[-1], text[series], **place)
         desc = text["desc"].format(**numbers())
         return chart.finish(figure, f"{KEY}-gradient-against-length", text["title"], desc)
 
@@ -174,14 +173,127 @@ def _say(value: float) -> str:
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    return {
+    gradients = {
         f"{series}_{n}": _say(value)
         for series in _LOOKS
         for n, value in zip(LENGTHS, measure_gradients(series), strict=True)
+    }
+    return gradients | recall_numbers() | alignment_numbers()
+
+
+@functools.cache
+def accuracies(*, attends: bool, words: int) -> dict[int, tuple[float, float, float]]:
+    """Return the mean accuracy, the lowest and the highest of the seeds, by size of the state."""
+    measured = load(__file__)["recall"]
+    sizes = ATTENDING if attends else SIZES
+    return {
+        size: tuple(
+            measured(quantity, size=size, asked="any", attends=attends, words=words)
+            for quantity in ("accuracy", "lowest", "highest")
+        )
+        for size in sizes
+    }
+
+
+_NETWORKS = {
+    "attention": (True, LENGTHS_RECALL[-1]),
+    "some": (False, LENGTHS_RECALL[1]),
+    "many": (False, LENGTHS_RECALL[-1]),
+}
+_LINES = {
+    "attention": _LOOKS["asking"],
+    "some": {"color": chart.ACCENT_2, "marker": "^", "linestyle": "solid"},
+    "many": _LOOKS["gru"],
+}
+
+
+def bottleneck(language: str) -> str:
+    """Chart how often each network remembers the word asked for, against the size of its state."""
+    text = texts(__file__, "bottleneck", language)
+    said = {"some": LENGTHS_RECALL[1], "many": LENGTHS_RECALL[-1]}
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(400, 266)
+        axes = chart.panel(figure, 34, 26, 224, 200)
+        figure.text(0, 1 - 6 / 266, text["y"], weight="bold", va="top")
+        figure.text(146 / 400, 8 / 266, text["x"], ha="center", va="baseline")
+        axes.set_xscale("log", base=2)
+        axes.set_xlim(2**2.8, 2**7.15)
+        chart.set_ticks(axes, "x", {size: str(size) for size in SIZES})
+        axes.set_ylim(0, 1.06)
+        chart.set_ticks(axes, "y", {share / 4: f"{share / 4:g}" for share in range(5)})
+        axes.axhline(1 / KINDS, color=chart.INK, linewidth=1, linestyle=(0, (1, 2)))
+        label = {"ha": "left", "va": "center"}
+        axes.text(2**7.3, 1 / KINDS, text["chance"], **label)
+        for name, (attends, words) in _NETWORKS.items():
+            found = accuracies(attends=attends, words=words)
+            means, lowest, highest = zip(*found.values(), strict=True)
+            look = _LINES[name] | {"linewidth": 2, "markersize": 5, "markeredgewidth": 0}
+            axes.plot(list(found), means, **look, gid=f"part:{name}")
+            axes.vlines(list(found), lowest, highest, color=look["color"], gid=f"part:{name}-range")
+            up = {"attention": 0.03, "some": -0.08}.get(name, 0)  # both end near one
+            axes.text(2**7.3, means[-1] + up, text[name].format(**said), **label)
+        desc = text["desc"].format(**said, **recall_numbers())
+        return chart.finish(figure, f"{KEY}-bottleneck", text["title"], desc)
+
+
+def recall_numbers() -> dict[str, str]:
+    """Return the accuracies that the chapter's sentences use, two digits each."""
+    found = {
+        f"recall_{name}_{size}": f"{mean:.2f}"
+        for name, (attends, words) in _NETWORKS.items()
+        for size, (mean, _, _) in accuracies(attends=attends, words=words).items()
+    }
+    return found | {"chance": f"{1 / KINDS:.3f}"}
+
+
+def learned_weights() -> list[list[float]]:
+    """Return the mean weight of each word's state (column) for each place asked for (row)."""
+    measured = load(__file__)["alignment"]
+    places = range(MAPPED_WORDS)
+    return [
+        [measured("weight", **{"asked for": row, "word": column}) for column in places]
+        for row in places
+    ]
+
+
+def alignment(language: str) -> str:
+    """Draw the weights that a network with the additive score has learned."""
+    text = texts(__file__, "alignment", language)
+    matrix = learned_weights()
+    left, top, width, height = 84, 46, 34, 28
+    drawing = canvas(left + MAPPED_WORDS * width + 1, top + MAPPED_WORDS * height + 1)
+    write(drawing, text["columns"], left + MAPPED_WORDS * width / 2, 10, font_weight="bold")
+    write(drawing, text["rows"], left - 8, 34, text_anchor="end", font_weight="bold")
+    cells(drawing, [[SHADE * w for w in row] for row in matrix], left, top, width, height)
+    for place, row in enumerate(matrix):
+        write(drawing, str(place + 1), left + (place + 0.5) * width, 34)
+        middle = top + (place + 0.5) * height
+        write(drawing, str(place + 1), left - 14, middle, text_anchor="end")
+        for column, weight in enumerate(row):
+            if weight >= 0.005:
+                where = {"data_cell": f"{place},{column}"}
+                write(drawing, f"{weight:.2f}", left + (column + 0.5) * width, middle, 11, **where)
+    desc = text["desc"].format(**alignment_numbers())
+    return finish(drawing.as_svg(header=""), f"{KEY}-alignment", text["title"], desc)
+
+
+def alignment_numbers() -> dict[str, str]:
+    """Return what the chapter says of the learned weights."""
+    matrix = learned_weights()
+    diagonal = [row[place] for place, row in enumerate(matrix)]
+    last = MAPPED_WORDS - 2
+    return {
+        "aligned_least": f"{min(diagonal):.2f}",
+        "aligned_most": f"{max(diagonal):.2f}",
+        "aligned_seventh": f"{diagonal[last]:.2f}",
+        "next_seventh": f"{matrix[last][last + 1]:.2f}",
+        "tested": f"{TESTED:,}",
     }
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
     "dependencies": dependencies,
     "gradient-against-length": gradient_against_length,
+    "bottleneck": bottleneck,
+    "alignment": alignment,
 }

@@ -7,12 +7,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from attn_docs import AdditiveAttention
 from docs._kit.measure import kernel_of, one_thread
 from docs._kit.measured import Measurement, measurement
 
 KINDS, STEPS, BATCH, RATE = 8, 1200, 128, 5e-3
-LENGTHS = (2, 4, 8, 16)
-SEEDS = (0, 1)
+SIZES, LENGTHS, SEEDS = (8, 16, 32, 64, 128), (4, 8, 16), (0, 1, 2)
+ATTENDING = (8, 32, 128)  # sizes
 TESTED = 4096
 OPEN = 2.0  # the update gate's bias: without it the first words fade, and distance is measured too
 
@@ -25,11 +26,12 @@ class Way(NamedTuple):
     attends: bool
 
 
-WAYS = (
-    Way(16, "first", attends=False),
-    Way(16, "any", attends=False),
-    Way(64, "any", attends=False),
-    Way(16, "any", attends=True),
+FIRST = Way(16, "first", attends=False)
+MAPPED, MAPPED_WORDS = Way(16, "any", attends=True), 8
+RUNS = (
+    *((FIRST, words) for words in LENGTHS),
+    *((Way(size, "any", attends=True), LENGTHS[-1]) for size in ATTENDING),
+    *((Way(size, "any", attends=False), words) for size in SIZES for words in LENGTHS),
 )
 
 
@@ -42,18 +44,21 @@ class Recall(nn.Module):
         self.question = nn.Embedding(words, size)
         self.gru = nn.GRU(size, size, batch_first=True)
         nn.init.constant_(self.gru.bias_ih_l0.detach()[size : 2 * size], OPEN)
+        self.attend = AdditiveAttention(size, size, size) if attends else None
         self.answer = nn.Sequential(nn.Linear(2 * size, 64), nn.ReLU(), nn.Linear(64, KINDS))
-        self.attends = attends
+
+    def encode(self, words: Tensor) -> Tensor:
+        """Return the state after each word, (batch, n, size)."""
+        states: Tensor = self.gru(self.word(words) + self.place.weight)[0]
+        return states
 
     def forward(self, words: Tensor, asked: Tensor) -> Tensor:
         """Return a score for each kind of word, (batch, kinds)."""
-        states = self.gru(self.word(words) + self.place.weight)[0]  # b n d
+        states = self.encode(words)  # b n d
         query = self.question(asked)  # b d
         read = states[:, -1]
-        if self.attends:
-            states = states.unsqueeze(1)
-            mixed = F.scaled_dot_product_attention(query[:, None, None], states, states)
-            read = mixed[:, 0, 0]
+        if self.attend is not None:
+            read = self.attend(query[:, None], states, states)[:, 0]
         answer: Tensor = self.answer(torch.cat((read, query), -1))
         return answer
 
@@ -65,12 +70,12 @@ def draw(batch: int, words: int, asked: str) -> tuple[Tensor, Tensor, Tensor]:
     return sentences, places, sentences.gather(1, places.unsqueeze(1)).squeeze(1)
 
 
-def accuracy(way: Way, words: int, seed: int, steps: int = STEPS) -> tuple[float, str]:
-    """Train one network; return how often it is right on new sentences, and the kernel that ran."""
+def train(way: Way, words: int, seed: int, steps: int = STEPS) -> Recall:
+    """Train one network from a seed."""
     torch.manual_seed(seed)
     model = Recall(way.size, words, attends=way.attends)
     optimizer = torch.optim.Adam(model.parameters(), RATE)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2 * RATE, total_steps=steps)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps)
     for _ in range(steps):
         sentences, places, kinds = draw(BATCH, words, way.asked)
         optimizer.zero_grad()
@@ -78,23 +83,60 @@ def accuracy(way: Way, words: int, seed: int, steps: int = STEPS) -> tuple[float
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
-    sentences, places, kinds = draw(TESTED, words, way.asked)
-    with torch.no_grad():
-        right = model(sentences, places).argmax(-1) == kinds
-        kernel = kernel_of(lambda: model(sentences, places))
-    return right.double().mean().item(), kernel
+    return model
 
 
-def measure() -> Measurement:
-    """Train every way at every length, once a seed; store the mean accuracy."""
-    values: list[dict[str, Any]] = []
+@torch.no_grad()
+def accuracy(model: Recall, words: int, asked: str) -> tuple[float, str]:
+    """Return how often a network is right on new sentences, and the kernel that ran."""
+    sentences, places, kinds = draw(TESTED, words, asked)
+    right = model(sentences, places).argmax(-1) == kinds
+    return right.double().mean().item(), kernel_of(lambda: model(sentences, places))
+
+
+@torch.no_grad()
+def alignment(model: Recall, words: int) -> Tensor:
+    """Return the mean weight of each word's state (column) when place j (row) is asked for."""
+    sentences, _, _ = draw(TESTED, words, "any")
+    states = model.encode(sentences)
+    queries = model.question.weight.expand(TESTED, words, -1)
+    if model.attend is None:
+        raise ValueError("model must attend")
+    weights: Tensor = model.attend(queries, states, states, need_weights=True)[1]
+    return weights.mean(0)
+
+
+def summary(way: Way, words: int) -> list[dict[str, Any]]:
+    """Train a network once a seed; return its mean accuracy, the lowest and the highest."""
+    found, kernels = zip(
+        *(accuracy(train(way, words, seed), words, way.asked) for seed in SEEDS), strict=True
+    )
+    of = way._asdict() | {"words": words, "seeds": len(SEEDS), "steps": STEPS}
+    told = {"accuracy": statistics.mean(found), "lowest": min(found), "highest": max(found)}
+    return [
+        of | {"quantity": quantity, "value": value, "unit": "ratio", "kernel": kernels[0]}
+        for quantity, value in told.items()
+    ]
+
+
+def map_values() -> list[dict[str, Any]]:
+    """Train the attending network with the first seed; return the weights that it has learned."""
+    model = train(MAPPED, MAPPED_WORDS, SEEDS[0])
+    _, kernel = accuracy(model, MAPPED_WORDS, MAPPED.asked)
+    of = {"quantity": "weight", "unit": "ratio", "kernel": kernel}
+    return [
+        {"asked for": row, "word": column, **of, "value": weight}
+        for row, line in enumerate(alignment(model, MAPPED_WORDS).tolist())
+        for column, weight in enumerate(line)
+    ]
+
+
+def measure() -> dict[str, Measurement]:
+    """Train every way at every length, once a seed, and one network whose weights are kept."""
     with one_thread():
-        for way in WAYS:
-            for words in LENGTHS:
-                found, kernels = zip(*(accuracy(way, words, s) for s in SEEDS), strict=True)
-                of = way._asdict() | {"words": words, "seeds": len(SEEDS), "steps": STEPS}
-                value = {"value": statistics.mean(found), "unit": "ratio", "kernel": kernels[0]}
-                spread = {"value": max(found) - min(found), "unit": "ratio", "kernel": kernels[0]}
-                values.append(of | {"quantity": "accuracy", **value})
-                values.append(of | {"quantity": "spread over seeds", **spread})
-    return measurement(values, threads=1)
+        values = [value for way, words in RUNS for value in summary(way, words)]
+        weights = map_values()
+    return {
+        "recall": measurement(values, threads=1),
+        "alignment": measurement(weights, threads=1),
+    }

@@ -4,7 +4,7 @@ from docs._kit.markdown import table
 from docs._kit.measured import Measurement, load
 from docs._kit.text import texts
 
-from .recall import BATCH, KINDS, WAYS
+from .recall import ATTENDING, BATCH, FIRST, KINDS, SIZES, Way
 from .recall import LENGTHS as LENGTHS_RECALL
 
 SIZE = 512
@@ -104,34 +104,50 @@ def recall(language: str) -> str:
 def recall_table(measured: Measurement, language: str) -> str:
     """Return a measurement of the memory test as a table."""
     text = texts(__file__, "recall", language)
-    lengths = sorted({value["words"] for value in measured.values})
+    ways = (
+        FIRST,
+        *(Way(size, "any", attends=False) for size in SIZES),
+        *(Way(size, "any", attends=True) for size in ATTENDING),
+    )
     rows = (
         (
             text["attention" if way.attends else way.asked].format(size=way.size),
-            *(f"{measured('accuracy', **way._asdict(), words=n):.2f}" for n in lengths),
+            *(_accuracy(measured, way, words, text["range"]) for words in LENGTHS_RECALL),
         )
-        for way in WAYS
+        for way in ways
     )
-    spread = max(v["value"] for v in measured.values if v["quantity"] == "spread over seeds")
     setting = {name: measured.values[0][name] for name in ("seeds", "steps")}
-    words = text["caption"].format(**setting, kinds=KINDS, batch=BATCH, spread=f"{spread:.2f}")
-    header = (text["header"], *(f"$n = {n}$" for n in lengths))
+    words = text["caption"].format(**setting, kinds=KINDS, batch=BATCH)
+    header = (text["header"], *(f"$n = {n}$" for n in LENGTHS_RECALL))
     return f"{table(header, rows)}\n\n{measured.caption(words, language)}"
 
 
-def numbers() -> dict[str, str]:
-    """Return the numbers of the memory test that the chapter's sentences use."""
-    measured = load(__file__)["recall"]
-    _, small, large, attention = (
-        measured("accuracy", **way._asdict(), words=LENGTHS_RECALL[-1]) for way in WAYS
+def _accuracy(measured: Measurement, way: Way, words: int, spread: str) -> str:
+    """Return the mean of the seeds, and the lowest and the highest where they differ."""
+    if way.attends and words != LENGTHS_RECALL[-1]:
+        return "—"
+    mean, low, high = (
+        f"{measured(quantity, **way._asdict(), words=words):.2f}"
+        for quantity in ("accuracy", "lowest", "highest")
     )
+    return mean if low == high else spread.format(mean=mean, low=low, high=high)
+
+
+def numbers() -> dict[str, str]:
+    """Return what the chapter's sentences say of the memory test and of the time."""
+    measured = load(__file__)
+    found = measured["recall"].values[0]
+    ratios = {
+        words: measured["over_length"]("time", words=words, passes="forward", unit="ratio")
+        for words in (32, 4096)
+    }
     return {
-        "blind": f"{1 / KINDS:.3f}",
         "kinds": str(KINDS),
-        "recall_16": f"{small:.2f}",
-        "recall_64": f"{large:.2f}",
-        "recall_attention": f"{attention:.2f}",
-        "steps": f"{measured.values[0]['steps']:,}",
+        "longest": f"{max(ratios):,}",
+        "ratio_32": f"{ratios[32]:.0f}",
+        "ratio_4096": f"{1 / ratios[4096]:.0f}",
+        "seeds": str(found["seeds"]),
+        "steps": f"{found['steps']:,}",
     }
 
 

@@ -3,14 +3,44 @@
 import math
 
 import torch
+from torch import Tensor
 
+from attn_docs import attention_weights, sentence
 from attn_docs.exhibits.foundations import mistyped_value
 from docs._kit.markdown import table
 from docs._kit.text import texts
 
 WEIGHTS = torch.tensor([[0.2, 0.3, 0.5], [0.1, 0.8, 0.1], [0.3, 0.4, 0.3]], dtype=torch.float64)
 VALUES = torch.tensor([[1.0, 0.0, 0.5], [0.0, 1.0, 0.3], [0.5, 0.5, 0.8]], dtype=torch.float64)
+SHARP = 6.0  # what the core multiplies its queries by
+IT = sentence.WORDS.index("it")
+CAT = sentence.WORDS.index("cat")
+LENGTH = 1000
 SIZES = ((64, 64), (768, 64), (4096, 128))
+
+
+def weights_of(sharpness: float, words: int = len(sentence.WORDS)) -> Tensor:
+    """Return the weights of the sentence's first words, in float64."""
+    x = sentence.embeddings()[:words].double()
+    w_q, w_k, _ = (w.double() for w in sentence.projections(sharpness))
+    return attention_weights(x @ w_q, x @ w_k)
+
+
+def of_it(sharpness: float) -> tuple[Tensor, Tensor]:
+    """Return the weights of "it" and what it ends up with."""
+    weights = weights_of(sharpness)[IT]
+    w_v = sentence.projections(sharpness)[2].double()
+    return weights, weights @ (sentence.embeddings().double() @ w_v)
+
+
+def words(language: str) -> str:
+    """Return the embeddings of the sentence, a row a word and a column a feature."""
+    text = texts(__file__, "words", language)
+    rows = (
+        (f"**{word}**", *(f"**{number:g}**" if number else "0" for number in row))
+        for word, row in zip(sentence.WORDS, sentence.embeddings().tolist(), strict=True)
+    )
+    return table(text["header"], rows)
 
 
 def mixing(language: str) -> str:  # noqa: ARG001 - formulas need no translation
@@ -32,24 +62,39 @@ def projection_parameters(embed_dim: int, head_dim: int, value_dim: int) -> int:
 
 
 def cost(language: str) -> str:
-    """Return parameters and operations of the three projections of one head."""
+    """Return parameters and operations of one head: the projections' and the attention's."""
     text = texts(__file__, "cost", language)
     rows = (
-        (f"{embed:,}", str(head), f"{count:,}", f"{2 * count:,}")
+        (
+            f"{embed:,}",
+            str(head),
+            f"{count:,}",
+            f"{2 * count:,}",
+            f"{2 * LENGTH * (head + head):,}",
+        )
         for embed, head in SIZES
         for count in (projection_parameters(embed, head, head),)
     )
-    return table(text["header"], rows)
+    return table([title.format(length=LENGTH) for title in text["header"]], rows)
 
 
-TABLES = {"cost": cost, "mixing": mixing}
+TABLES = {"cost": cost, "mixing": mixing, "words": words}
 
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     one = 1 / math.sqrt(3)
     total = math.exp(0) + math.exp(one) + math.exp(0)
+    lead = math.exp(SHARP * one)
     return {
+        "cat_sharp": f"{of_it(SHARP)[0][CAT]:.2f}",
+        "cat_weak": f"{of_it(1.0)[0][CAT]:.2f}",
+        "exp_one_short": f"{math.exp(one):.2f}",
+        "lead_sharp": f"{lead:.0f}",
+        "scaled_sharp": f"{SHARP * one:.2f}",
+        "sleeps_third": f"{weights_of(SHARP)[sentence.WORDS.index('sleeps')][CAT]:.2f}",
+        "cat_half": f"{weights_of(SHARP)[CAT][sentence.WORDS.index('sleeps')]:.2f}",
+        "euler": f"{math.e:.3f}",
         "exp_one": f"{math.exp(one):.4f}",
         "meant": f"{VALUES[2, 2]:g}",
         "mistyped": f"{mistyped_value.weighted_mean():.2f}",

@@ -1,5 +1,6 @@
-"""Dot product against additive scores, and the explicit formula against PyTorch's function."""
+"""Dot product against additive scores, PyTorch's function, and what learning does without √d."""
 
+import runpy
 from collections.abc import Callable
 
 import torch
@@ -9,7 +10,12 @@ from torch import Tensor
 from attn_docs import AdditiveAttention, scaled_dot_product_attention
 from docs._kit.measure import allocated_mebibytes, kernel_of, one_thread, paired_ratio
 from docs._kit.measured import Measurement, measurement
+from docs._tools.blocks import ROOT
 
+EXAMPLE = ROOT / "attn_docs/examples/foundations/scaled_dot_product/learns.py"
+STEPS = 60
+# head size, whether scores are divided by √d, learning rate
+RUNS = ((8, False, 1.0), (512, False, 1.0), (512, True, 1.0), (512, False, 0.3))
 BATCH, LENGTH, SIZE = 4, 512, 64
 # What the page says of a way holds for this kernel only.
 KERNELS = {
@@ -35,6 +41,18 @@ def calls(length: int = LENGTH) -> dict[str, Callable[[], Tensor]]:
     }
 
 
+def learning() -> Measurement:
+    """Return the losses of the page's example, step by step."""
+    train = runpy.run_path(str(EXAMPLE))["train"]
+    setting = {"quantity": "loss", "unit": "nat", "kernel": "aten::bmm"}
+    values = [
+        setting | {"d": d, "scaled": scaled, "rate": rate, "step": step, "value": round(loss, 4)}
+        for d, scaled, rate in RUNS
+        for step, loss in enumerate(train(d, d**-0.5 if scaled else 1.0, rate, STEPS + 1))
+    ]
+    return measurement(values, threads=1)
+
+
 def measure() -> dict[str, Measurement]:
     """Measure all ways, times as ratios to that of the explicit dot product."""
     values = []
@@ -51,4 +69,5 @@ def measure() -> dict[str, Measurement]:
                 setting | {"quantity": "time", "value": ratio, "unit": "ratio"},
                 setting | {"quantity": "peak memory", "value": memory, "unit": "MiB"},
             ]
-    return {"additive": measurement(values, threads=1)}
+        learned = learning()
+    return {"additive": measurement(values, threads=1), "learning": learned}

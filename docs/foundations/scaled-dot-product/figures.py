@@ -22,6 +22,7 @@ from docs._kit.draw import (
     finish,
     write,
 )
+from docs._kit.measured import load
 from docs._kit.text import texts
 
 KEY = "foundations-scaled-dot-product"
@@ -250,7 +251,60 @@ def _plot(axes: Axes, panel: _Panel, text: dict[str, str]) -> None:
         axes.text(x, y, text[series], ha=across, va=up, gid=f"part:{panel.name}-{series}-label")
 
 
+_RUNS = {
+    # series -> what was measured, its look, and where its label stands
+    "unscaled-512": (
+        {"d": 512, "scaled": False, "rate": 1.0},
+        _LOOKS["unscaled"] | {"markevery": 10},
+        (60, 9.3, "right"),
+    ),
+    "unscaled-8": (
+        {"d": 8, "scaled": False, "rate": 1.0},
+        {"color": chart.INK, "linewidth": 1.5, "linestyle": (0, (1, 1))},
+        (60, 1.0, "right"),
+    ),
+    "scaled-512": (
+        {"d": 512, "scaled": True, "rate": 1.0},
+        _LOOKS["scaled"] | {"markevery": 10},
+        (60, -0.9, "right"),
+    ),
+}
+
+
+def learning(language: str) -> str:
+    """Chart the loss of the page's small task against the step, for three settings."""
+    text = texts(__file__, "learning", language)
+    measured = load(__file__)["learning"]
+    guess = math.log(8)
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(400, 226)
+        axes = chart.panel(figure, 30, 26, 362, 158)
+        axes.set_xlim(0, 60)
+        axes.set_ylim(-1.5, 10)
+        chart.set_ticks(axes, "x", {step: str(step) for step in range(0, 61, 20)})
+        chart.set_ticks(axes, "y", {loss: str(loss) for loss in range(0, 11, 2)})
+        figure.text(0, 1 - 4 / 226, text["y"], weight="bold", va="top")
+        figure.text(392 / 400, 4 / 226, text["x"], ha="right", va="baseline")
+        dots = {"color": chart.INK, "linestyle": (0, (1, 3)), "linewidth": 1.5}
+        axes.plot([0, 60], [guess, guess], **dots, gid="part:guess")
+        axes.text(60, guess + 0.2, text["guess"], ha="right", va="bottom", gid="part:guess-label")
+        ends = {}
+        for series, (setting, look, (x, y, across)) in _RUNS.items():
+            losses = [measured("loss", step=step, **setting) for step in range(61)]
+            axes.plot(range(61), losses, **look, gid=f"part:{series}")
+            axes.text(x, y, text[series], ha=across, va="center", gid=f"part:{series}-label")
+            ends[series.replace("-", "_")] = f"{losses[0]:.1f}", f"{losses[-1]:.1f}"
+        said = {
+            f"{k}_{w}": v
+            for k, pair in ends.items()
+            for w, v in zip(("first", "last"), pair, strict=True)
+        }
+        desc = text["desc"].format(**said, guess=f"{guess:.1f}")
+        return chart.finish(figure, f"{KEY}-learning", text["title"], desc)
+
+
 FIGURES: dict[str, Callable[[str], str]] = {
     "block-diagram": block_diagram,
+    "learning": learning,
     "sqrt-d": sqrt_d,
 }

@@ -12,7 +12,7 @@ from docs._kit.measured import Measurement, load
 from docs._kit.text import texts
 
 HEAD_DIM = 64
-LENGTHS = (128, 1024, 8192)
+LENGTHS = (1024, 8192, 131072)
 
 
 def flops(n: int, m: int, d: int, e: int) -> int:
@@ -31,13 +31,21 @@ def cost(language: str) -> str:
     rows = (
         (
             f"{n:,}",
-            "0",
-            f"{flops(n, n, HEAD_DIM, HEAD_DIM) / 1e6:,.1f} M",
-            f"{weight_bytes(n, n) / 2**20:,.4g} MiB",
+            _billions(flops(n, n, HEAD_DIM, HEAD_DIM)),
+            _bytes(weight_bytes(n, n)),
         )
         for n in LENGTHS
     )
     return f"{table(text['header'], rows)}\n\n{text['caption'].format(size=HEAD_DIM)}"
+
+
+def _billions(count: int) -> str:
+    return f"{count / 1e9:.2g} G" if count < 1e10 else f"{count / 1e9:,.0f} G"
+
+
+def _bytes(count: int) -> str:
+    size, unit = (count / 2**20, "MiB") if count >= 2**20 else (count / 2**10, "KiB")
+    return f"{size:.0f} {unit}" if size < 1024 else f"{size / 1024:.0f} GiB"
 
 
 def additive(language: str) -> str:
@@ -132,12 +140,18 @@ def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     powers = torch.exp(torch.tensor([0.0, 1.0, 1.0]) / math.sqrt(3))
     weights = powers / powers.sum()
-    measured = load(__file__)["additive"]
+    measured, learned = load(__file__)["additive"], load(__file__)["learning"]
+    stuck = {"d": 512, "scaled": False, "rate": 1.0}
     length, batch = (measured.values[0][name] for name in ("length", "batch"))
     return {
         "all_weights": f"{batch * weight_bytes(length, length) / 2**20:.2g}",
         "fused_memory": _two_digits(measured("peak memory", way="pytorch")),
         "fused_time": f"{measured('time', way='pytorch'):.2g}",
+        "first_loss": f"{learned('loss', step=0, **stuck):.1f}",
+        "last_loss": f"{learned('loss', step=60, **stuck):.1f}",
+        "rescued_loss": f"{learned('loss', step=60, **stuck | {'rate': 0.3}):.2f}",
+        "longest": f"{LENGTHS[-1]:,}",
+        "longest_weights": _bytes(weight_bytes(LENGTHS[-1], LENGTHS[-1])),
         "blind_guess": f"{math.log(8):.1f}",
         "float16_max": f"{torch.finfo(torch.float16).max:,.0f}",
         "sum_one_query": f"{powers.sum():.4f}",

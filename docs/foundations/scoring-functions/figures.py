@@ -116,7 +116,7 @@ def _panel(group: drawsvg.Group, name: str, title: str, left: float, top: float)
         if bold:
             ring = {"fill": "none", "stroke": INK, "stroke_width": 1.5}
             group.append(drawsvg.Rectangle(x - 6, y - 6, 12, 12, rx=6, **ring))
-        side = {"aligned": (-9, "end"), "near": (9, "start")}
+        side = {"near": (9, "start")}
         across, anchor = side.get(word, (0, "middle"))
         write(group, word, x + across, y + (0 if across else 13), 12, text_anchor=anchor, **bold)
 

@@ -11,14 +11,13 @@ import torch
 from torch import Tensor
 
 from attn_docs import attention_weights, scaled_dot_product_attention
+from attn_docs.sentence import MEANINGS, WORDS, embeddings, projections
 from docs._kit import chart
 from docs._kit.draw import (
     ACCENT,
     ACCENT_2,
     INK,
     SHADE,
-    arrow,
-    box,
     canvas,
     cells,
     finish,
@@ -30,27 +29,31 @@ from docs._kit.text import texts
 from .benchmark import SIZES
 
 KEY = "self-attention-four-steps"
-WORDS = ("the", "cat", "sleeps")
-X = torch.tensor([[1.0, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 1]]).double()
-W_Q = torch.tensor([[0.0, 2, 0, 0], [0, 0, 2, 0], [0, 2, 0, 2], [0, 0, 0, 0]]).double()
-W_K = torch.eye(4).double()
-W_V = torch.tensor([[0.0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]).double()
-KEEP = torch.tensor([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]]).double()
+X = embeddings().double()
+W_Q, W_K, W_V = (matrix.double() for matrix in projections(6.0))
+COINS = ("11011", "11101", "01111", "10111", "11110")  # a row for each query: 0 is dropped
+KEEP = torch.tensor([[float(coin) for coin in row] for row in COINS]).double()
 DROPOUT = 0.5
+SOFTER = 1 / 3  # of the queries' length in the maps of dropout: no weight rounds to zero
 
 
 def matrices() -> dict[str, Tensor]:
-    """Return every matrix on the way from the three words to the output."""
-    query, key, value = X @ W_Q, X @ W_K, X @ W_V
+    """Return every matrix on the way of "it", the query, to its output."""
+    it = [WORDS.index("it")]
+    query, key, value = X[it] @ W_Q, X @ W_K, X @ W_V
     return {
-        "x": X,
         "query": query,
         "key": key,
+        "score": (query @ key.mT / math.sqrt(3)).mT,
+        "weight": attention_weights(query, key).mT,
         "value": value,
-        "scores": query @ key.mT / math.sqrt(4),
-        "weights": attention_weights(query, key),
         "output": scaled_dot_product_attention(query, key, value),
     }
+
+
+def sentence_weights() -> Tensor:
+    """Return the weights of the sentence, a row for each query."""
+    return attention_weights(X @ W_Q, X @ W_K)
 
 
 class _Place(NamedTuple):
@@ -61,57 +64,40 @@ class _Place(NamedTuple):
 
 
 _PLACES = {
-    "x": _Place(148, 18, 20),
-    "query": _Place(44, 148, 20),
-    "key": _Place(148, 148, 20),
-    "value": _Place(252, 148, 20),
-    "scores": _Place(44, 272, 36),
-    "weights": _Place(196, 272, 36),
-    "output": _Place(160, 372, 36),
+    "query": _Place(46, 40, 28),
+    "key": _Place(46, 92, 28),
+    "score": _Place(134, 92, 34),
+    "weight": _Place(172, 92, 36),
+    "value": _Place(211, 92, 46.5),
+    "output": _Place(211, 224, 46.5),
 }
+_COLUMNS = {"query": ("det.", "noun", "verb"), "output": MEANINGS}
 
 
-def projections(language: str) -> str:
-    """Draw self-attention on three words, with the numbers of each matrix."""
+def layer(language: str) -> str:
+    """Draw the way of one query: against each key to a score, a weight, and the mean of values."""
     text = texts(__file__, "projections", language)
-    values = matrices()
-    drawing = canvas(340, 428)
-    for name, place in _PLACES.items():
-        matrix = values[name]
+    drawing = canvas(400, 268)
+    for name, matrix in matrices().items():
+        place = _PLACES[name]
         _matrix(drawing, name, matrix, place)
         middle = place.x + matrix.size(1) * place.width / 2
-        above = 34 if name in ("scores", "weights") else 10
-        write(drawing, text[name], middle, place.y - above, 12, font_weight="bold")
-    for name in ("x", "query", "scores", "output"):
-        for row, word in enumerate(WORDS):
-            place = _PLACES[name]
-            middle = place.y + (row + 0.5) * place.height
-            write(drawing, word, place.x - 5, middle, 11, text_anchor="end")
-    for name in ("scores", "weights"):
-        place = _PLACES[name]
-        for column, word in enumerate(WORDS):
-            write(drawing, word, place.x + (column + 0.5) * place.width, place.y - 10, 11)
-    down, right = text["axes"]
-    write(drawing, down, 1, 262, 11, text_anchor="start")
-    write(drawing, right, 174, 262, 11)
-    for name, middle in (("Q", 84), ("K", 188), ("V", 292)):
-        box(drawing, middle - 26, 96, 52, 22)
-        write(drawing, "× W", middle - 5, 106, 12)
-        write(drawing, name, middle + 12, 110, 11)
-        start = [(188, 74)] if middle == 188 else [(188, 74), (188, 85), (middle, 85)]
-        arrow(drawing, *start, (middle, 95))
-    arrow(drawing, (84, 204), (84, 228))
-    arrow(drawing, (188, 204), (188, 216), (118, 216), (118, 228))
-    arrow(drawing, (156, 299), (190, 299))
-    write(drawing, "softmax", 173, 288, 11)
-    arrow(drawing, (250, 328), (250, 352))
-    arrow(drawing, (292, 204), (292, 216), (330, 216), (330, 399), (308, 399))
+        above = 10 if name not in _COLUMNS else 30 if name == "query" else -28
+        look = "normal" if name in ("score", "weight") else "bold"
+        write(drawing, text[name], middle, place.y - above, 11, font_weight=look)
+        for column, word in enumerate(_COLUMNS.get(name, ())):
+            x = place.x + (column + 0.5) * place.width
+            write(drawing, word, x, place.y - 9, 11)
+    for row, word in enumerate(WORDS):
+        write(drawing, word, 42, 92 + (row + 0.5) * 18, 11, text_anchor="end")
+    write(drawing, "it", 42, 49, 11, text_anchor="end")
+    write(drawing, "it", 207, 233, 11, text_anchor="end")
     shown = {
-        name: _say(matrix, 2 if name in ("weights", "output") else 0)
-        for name, matrix in values.items()
+        name: _say(matrix, 0 if name in ("query", "key", "value") else 2)
+        for name, matrix in matrices().items()
     }
     desc = text["desc"].format(**shown)
-    return finish(drawing.as_svg(header=""), f"{KEY}-projections", text["title"], desc)
+    return finish(drawing.as_svg(header=""), f"{KEY}-projections", text["title"], desc, zoom=1.5)
 
 
 def _matrix(drawing: drawsvg.Drawing, name: str, matrix: Tensor, place: _Place) -> None:
@@ -122,7 +108,7 @@ def _matrix(drawing: drawsvg.Drawing, name: str, matrix: Tensor, place: _Place) 
         for column, number in enumerate(line):
             x = place.x + (column + 0.5) * place.width
             y = place.y + (row + 0.5) * place.height
-            whole = float(number).is_integer() and name not in ("weights", "output")
+            whole = name in ("query", "key", "value")
             write(group, f"{number:.0f}" if whole else f"{number:.2f}", x, y, 11)
     drawing.append(group)
 
@@ -193,7 +179,7 @@ def _name(place: int) -> str:
 
 def dropout_maps() -> dict[str, Tensor]:
     """Return the weights without dropout, with it on the weights, with it on the scores."""
-    scores = matrices()["scores"]
+    scores = (X @ W_Q) @ (X @ W_K).mT / math.sqrt(3) * SOFTER
     factor = KEEP / (1 - DROPOUT)
     weights = torch.softmax(scores, dim=-1)
     return {
@@ -207,14 +193,14 @@ def dropout(language: str) -> str:
     """Draw what the same coins do to the weights, thrown after the softmax and before it."""
     text = texts(__file__, "dropout", language)
     maps = dropout_maps()
-    drawing = canvas(300, 414)
+    drawing = canvas(336, 488)
     down, right, total = text["axes"]
-    left, width, height = 64, 54, 26
+    left, width, height, n = 60, 40, 20, len(WORDS)
     for index, (name, weights) in enumerate(maps.items()):
-        top = 48 + 136 * index
-        write(drawing, text[name], left + 1.5 * width, top - 38, font_weight="bold")
+        top = 46 + 158 * index
+        write(drawing, text[name], left + n / 2 * width, top - 36, font_weight="bold")
         write(drawing, down, left - 8, top - 12, 11, text_anchor="end")
-        write(drawing, right, left + 3 * width + 8, top - 12, 11, text_anchor="start")
+        write(drawing, right, left + n * width + 8, top - 12, 11, text_anchor="start")
         group = drawsvg.Group(data_map=name)
         shades = (SHADE * weights / max(found.max() for found in maps.values())).tolist()
         cells(group, shades, left, top, width, height)
@@ -223,19 +209,19 @@ def dropout(language: str) -> str:
             write(drawing, word, left + (row + 0.5) * width, top - 12, 11)
             write(drawing, word, left - 8, middle, 11, text_anchor="end")
             said = f"{total} {weights[row].sum():.2f}"
-            write(drawing, said, left + 3 * width + 8, middle, 11, text_anchor="start")
-            for column in range(3):
+            write(drawing, said, left + n * width + 8, middle, 11, text_anchor="start")
+            for column in range(n):
                 x = left + column * width
                 if name != "none" and not KEEP[row, column]:
                     frame = {"fill": "none", "stroke": ACCENT_2, "stroke_width": 2.5}
-                    place = (x + 3, top + row * height + 3, width - 6, height - 6)
+                    place = (x + 2, top + row * height + 2, width - 4, height - 4)
                     group.append(drawsvg.Rectangle(*place, **frame, data_dropped=f"{row},{column}"))
-                write(group, f"{weights[row, column]:.2f}", x + width / 2, middle, 12)
+                write(group, f"{weights[row, column]:.2f}", x + width / 2, middle, 11)
         drawing.append(group)
-    write(drawing, text["frame"], left + 1.5 * width, 406, 11)
+    write(drawing, text["frame"], left + n / 2 * width, 480, 11)
     sums = ", ".join(f"{total:.2f}" for total in maps["weights"].sum(-1).tolist())
     desc = text["desc"].format(**{name: _say(w, 2) for name, w in maps.items()}, sums=sums)
-    return finish(drawing.as_svg(header=""), f"{KEY}-dropout", text["title"], desc)
+    return finish(drawing.as_svg(header=""), f"{KEY}-dropout", text["title"], desc, zoom=1.05)
 
 
 class Ratio(NamedTuple):
@@ -303,7 +289,7 @@ def numbers() -> dict[str, str]:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "projections": projections,
+    "projections": layer,
     "split": split,
     "dropout": dropout,
     "fused": fused,

@@ -1,6 +1,5 @@
 """What the four classes cost, and the worked numbers of the chapter."""
 
-import math
 from typing import NamedTuple
 
 import torch
@@ -11,16 +10,17 @@ from attn_docs import (
     MaskedSelfAttention,
     ScaledDotProductSelfAttention,
     SelfAttention,
-    attention_weights,
 )
+from attn_docs.sentence import WORDS
 from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
 from .benchmark import ROUNDS, SIZES
+from .figures import matrices, sentence_weights
 
 SIZE, LENGTH = 512, 1024
-SCORES = torch.tensor([0.0, 2.0, 1.0], dtype=torch.float64)  # "sleeps" against the three words
+IT, CAT = WORDS.index("it"), WORDS.index("cat")
 
 # Vaswani et al., section 5.4 and table 3
 PAPER = {
@@ -32,9 +32,9 @@ PAPER = {
 
 
 class Cost(NamedTuple):
-    """What one class needs, as formulas and as numbers."""
+    """What classes need, as formulas and as numbers."""
 
-    name: str
+    names: list[str]
     parameters: str
     count: int
     operations: str
@@ -54,34 +54,37 @@ def operations(length: int, input_dim: int, output_dim: int, *, output: bool) ->
 
 
 def costs() -> list[Cost]:
-    """Return what each of the four classes needs for one text."""
-    three = ("$3Dd + 3d$", "$6nDd + 4n^2d$")
-    found = []
+    """Return what the classes need for one text; the first three need the same."""
+    kinds = (SelfAttention, FusedSelfAttention, MaskedSelfAttention)
     with torch.device("meta"):
-        for kind in (SelfAttention, FusedSelfAttention, MaskedSelfAttention):
-            count = parameters(kind(SIZE, SIZE))
-            total = operations(LENGTH, SIZE, SIZE, output=False)
-            found.append(Cost(kind.__name__, three[0], count, three[1], total))
-        count = parameters(ScaledDotProductSelfAttention(SIZE))
-        total = operations(LENGTH, SIZE, SIZE, output=True)
-        name = ScaledDotProductSelfAttention.__name__
-        found.append(Cost(name, "$4d^2 + 4d$", count, "$8nd^2 + 4n^2d$", total))
-    return found
+        (three,) = {parameters(kind(SIZE, SIZE)) for kind in kinds}
+        whole = parameters(ScaledDotProductSelfAttention(SIZE))
+    first, all_of_it = (operations(LENGTH, SIZE, SIZE, output=output) for output in (False, True))
+    names = [kind.__name__ for kind in kinds]
+    return [
+        Cost(names, "$3Dd + 3d$", three, "$6nDd + 4n^2d$", first),
+        Cost(
+            [ScaledDotProductSelfAttention.__name__],
+            "$4d^2 + 4d$",
+            whole,
+            "$8nd^2 + 4n^2d$",
+            all_of_it,
+        ),
+    ]
 
 
 def cost(language: str) -> str:
-    """Return parameters, operations and weights of the four classes as a table."""
+    """Return parameters and operations of the four classes as a table."""
     text = texts(__file__, "cost", language)
     length = f"{LENGTH:,}".replace(",", "{,}")
     header = [name.format(size=SIZE, length=length) for name in text["header"]]
     rows = (
         (
-            f"`{found.name}`",
+            ", ".join(f"`{name}`" for name in found.names),
             found.parameters,
-            f"{found.count:,}",
+            f"{found.count / 1e6:.2f} M",
             found.operations,
-            f"{found.total:,}",
-            f"{LENGTH**2:,}",
+            f"{found.total / 1e9:.1f} G",
         )
         for found in costs()
     )
@@ -110,28 +113,14 @@ TABLES = {"cost": cost, "fused": fused}
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    first = torch.softmax(torch.tensor([0.0, 1.0, 0.0], dtype=torch.float64), dim=-1)
-    last = torch.softmax(SCORES, dim=-1)
-    keep = torch.tensor([1.0, 0.0, 1.0], dtype=torch.float64)
-    dropped = torch.softmax(2 * SCORES * keep, dim=-1)
-    coins = torch.cartesian_prod(*[torch.tensor([0.0, 1.0], dtype=torch.float64)] * 3)
-    mean = torch.softmax(2 * SCORES * coins, dim=-1).mean(dim=0)
-    words = torch.tensor([[1.0, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 1]])
-    alone = attention_weights(words, words)
+    weights, scores = sentence_weights(), matrices()["score"][:, 0]
+    coins = torch.cartesian_prod(*[torch.tensor([0.0, 1.0])] * 5)
+    mean = torch.softmax(2 * scores * coins, dim=-1).mean(dim=0)
     return {
         **PAPER,
-        "alone_cat": f"{alone[1, 1]:.2f}",
-        "alone_the": f"{alone[0, 0]:.2f}",
-        "exp_one": f"{math.e:.3f}",
-        "exp_two": f"{math.e**2:.3f}",
-        "sum_first": f"{2 + math.e:.3f}",
-        "sum_last": f"{1 + math.e + math.e**2:.3f}",
-        "weight_low": f"{first[0]:.3f}",
-        "weight_high": f"{first[1]:.3f}",
-        "last_the": f"{last[0]:.3f}",
-        "last_cat": f"{last[1]:.3f}",
-        "last_sleeps": f"{last[2]:.3f}",
-        "score_cat": f"{dropped[1]:.2f}",
-        "score_mean_cat": f"{mean[1]:.2f}",
-        "mean_cat": f"{last[1]:.2f}",
+        "it_cat": f"{weights[IT, CAT]:.2f}",
+        "cat_asleep": f"{weights[CAT, WORDS.index('sleeps')]:.2f}",
+        "sleeps_animal": f"{weights[WORDS.index('sleeps'), CAT]:.2f}",
+        "score_cat": f"{1 / 5:.2f}",
+        "score_mean_cat": f"{mean[CAT]:.2f}",
     }

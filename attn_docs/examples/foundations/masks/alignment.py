@@ -1,23 +1,21 @@
 import torch
+import torch.nn.functional as F
 
-from attn_docs import attention_weights, causal_mask
+from attn_docs import causal_mask
+from attn_docs.sentence import MEANINGS, embeddings, labelled, projections
 
-for n, m in ((2, 4), (4, 2)):
-    print(f"n={n} m={m}")
-    first, last = causal_mask(n, m), causal_mask(n, m, offset=m - n)
-    for left, right in zip(first.int().tolist(), last.int().tolist(), strict=True):
-        print(left, right)
-#> n=2 m=4
-#> [1, 0, 0, 0] [1, 1, 1, 0]
-#> [1, 1, 0, 0] [1, 1, 1, 1]
-#> n=4 m=2
-#> [1, 0] [0, 0]
-#> [1, 1] [0, 0]
-#> [1, 1] [1, 0]
-#> [1, 1] [1, 1]
+x = embeddings()[:4]  # the cat sleeps it: "it" is new, three words are cached
+query, key, value = (x @ w for w in projections(sharpness=6.0))
+new = query[3:]  # 1 d
 
-query, key = torch.zeros(1, 2), torch.zeros(4, 2)  # a new word, four keys stored
-print(attention_weights(query, key, is_causal=True))
-#> tensor([[1., 0., 0., 0.]])
-print(attention_weights(query, key, causal_mask(1, 4, offset=3)))
-#> tensor([[0.2500, 0.2500, 0.2500, 0.2500]])
+attend = F.scaled_dot_product_attention
+outputs = [
+    attend(new, key, value, is_causal=True),  # wrong: upper left
+    attend(new, key, value, causal_mask(1, 4, offset=3)),  # lower right
+    attend(query, key, value, is_causal=True)[3:],  # the whole sentence at once
+]
+print(labelled(torch.cat(outputs), ["upper left", "lower right", "at once"], MEANINGS))
+#>              definite    animal    asleep  dreaming
+#> upper left       1.00      0.00      0.00      0.00
+#> lower right      0.03      0.91      0.03      0.00
+#> at once          0.03      0.91      0.03      0.00

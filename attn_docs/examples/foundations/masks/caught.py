@@ -1,5 +1,4 @@
 import torch
-import torch.nn.functional as F
 
 from attn_docs import padding_mask
 from attn_docs.exhibits.foundations import (
@@ -11,26 +10,19 @@ from attn_docs.exhibits.foundations import (
 )
 
 torch.manual_seed(0)
-query, key, value = (torch.randn(3, 4, 8, dtype=torch.float64) for _ in range(3))
+query, key, value = (torch.randn(3, 4, 8, dtype=torch.float64) for _ in range(3))  # b n d
 is_word = padding_mask([3, 2, 0], max_len=4)  # b m: the third text is empty
-right = F.scaled_dot_product_attention(query, key, value, is_word[:, None, :])
+ones, garbage = torch.ones_like(value), value.masked_fill(~is_word[:, :, None], 100.0)
 
-print("shape  ones stay ones  padding ignored  equals PyTorch")
-#> shape  ones stay ones  padding ignored  equals PyTorch
+print("rows sum to 1  padding is ignored")
+#> rows sum to 1  padding is ignored
 for bug in (inverted_mask, zero_one_added, mask_on_query_axis, four_axis_mask, finite_fill):
-    output = bug.attention(query, key, value, is_word)
-    ones = bug.attention(query, key, torch.ones_like(value), is_word)
-    other_padding = value.masked_fill(~is_word[:, :, None], 100.0)
-    moved = bug.attention(query, key, other_padding, is_word)
-    checks = (
-        output.shape == right.shape,
-        torch.allclose(ones, torch.ones_like(ones)),
-        torch.allclose(moved, output),
-        output.shape == right.shape and torch.allclose(output, right),
-    )
+    sums = bug.attention(query, key, ones, is_word)
+    before, after = (bug.attention(query, key, v, is_word) for v in (value, garbage))
+    checks = torch.allclose(sums, torch.ones_like(sums)), torch.allclose(before, after)
     print(*("pass" if check else "FAIL" for check in checks), bug.__name__.rpartition(".")[2])
-#> pass pass FAIL FAIL inverted_mask
-#> pass pass FAIL FAIL zero_one_added
-#> pass pass FAIL FAIL mask_on_query_axis
-#> FAIL FAIL FAIL FAIL four_axis_mask
-#> pass pass FAIL FAIL finite_fill
+#> pass FAIL inverted_mask
+#> pass FAIL zero_one_added
+#> pass FAIL mask_on_query_axis
+#> FAIL FAIL four_axis_mask
+#> pass FAIL finite_fill

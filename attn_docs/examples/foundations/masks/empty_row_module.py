@@ -4,13 +4,13 @@ from attn_docs import causal_mask
 
 torch.manual_seed(0)
 x = torch.randn(1, 3, 4)
-blocked = causal_mask(3)  # not inverted: the last query sees nothing
+blocked = causal_mask(3)  # wrong: not inverted, so the last query sees nothing
 module = torch.nn.MultiheadAttention(embed_dim=4, num_heads=2, batch_first=True)
 
 for need_weights in (True, False):
     module.zero_grad()
     output, _ = module(x, x, x, attn_mask=blocked, need_weights=need_weights)
-    output[:, :2].sum().backward()  # the loss leaves the empty row out
+    output[:, :2].sum().backward()  # the loss leaves the fully masked row out
     print(f"{need_weights=}", output.isnan().any(dim=-1))
     print("NaN in the gradient:", module.in_proj_weight.grad.isnan().any())
 #> need_weights=True tensor([[False, False,  True]])

@@ -1,12 +1,16 @@
 import torch
 
-from attn_docs import causal_mask, mask_to_additive, padding_mask
+lowest = torch.finfo(torch.float32).min  # "finite, so that no row is ever NaN"
 
-causal, padding = causal_mask(3), padding_mask([2], max_len=3)
-both = mask_to_additive(causal) + mask_to_additive(padding)
-print(torch.equal(both, mask_to_additive(causal & padding)))
-#> True
 
-lowest = torch.finfo(torch.float32).min
-print(torch.tensor(lowest) + torch.tensor(lowest))  # the sum of two is −∞ after all
-#> tensor(-inf)
+def additive(is_word):
+    """Let padding neither attend nor be attended to."""
+    hide = torch.zeros(len(is_word)).masked_fill(~is_word, lowest)  # n
+    return hide[:, None] + hide[None, :]  # n n
+
+
+for lengths in (2, 0):
+    is_word = torch.arange(3) < lengths
+    print(torch.softmax(torch.zeros(3, 3) + additive(is_word), dim=-1)[2])  # the last row
+#> tensor([0.5000, 0.5000, 0.0000])
+#> tensor([nan, nan, nan])

@@ -1,20 +1,19 @@
 import torch
 
-query = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
-scores = query @ torch.eye(3) / 3**0.5
-mask = torch.ones(3, 3).tril().bool()
+from attn_docs.sentence import WORDS, embeddings, labelled, projections
 
-print(torch.softmax(scores, dim=-1) * mask)  # wrong: masks the weights
-#> tensor([[0.2645, 0.0000, 0.0000],
-#>         [0.2645, 0.2645, 0.0000],
-#>         [0.2192, 0.3904, 0.3904]])
+w_q, w_k, _ = projections(sharpness=6.0)
+scores = (embeddings() @ w_q) @ (embeddings() @ w_k).T / 3**0.5  # n n
+mask = torch.ones(5, 5, dtype=torch.bool).tril()  # n n
 
-print(torch.softmax(scores * mask, dim=-1))  # wrong: makes a forbidden score 0
-#> tensor([[0.3333, 0.3333, 0.3333],
-#>         [0.3333, 0.3333, 0.3333],
-#>         [0.2192, 0.3904, 0.3904]])
-
-print(torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1))  # right
-#> tensor([[1.0000, 0.0000, 0.0000],
-#>         [0.5000, 0.5000, 0.0000],
-#>         [0.2192, 0.3904, 0.3904]])
+ways = {
+    "mask the weights": scores.softmax(dim=-1) * mask,  # wrong: the sum has counted all five
+    "scores become 0": (scores * mask).softmax(dim=-1),  # wrong: e to the power 0 is 1
+    "scores become −∞": scores.masked_fill(~mask, -torch.inf).softmax(dim=-1),  # right
+}
+rows = torch.stack([weights[0] for weights in ways.values()])  # the row of "the"
+print(labelled(rows, list(ways), WORDS))
+#>                      the     cat  sleeps      it  dreams
+#> mask the weights    0.03    0.00    0.00    0.00    0.00
+#> scores become 0     0.20    0.20    0.20    0.20    0.20
+#> scores become −∞    1.00    0.00    0.00    0.00    0.00

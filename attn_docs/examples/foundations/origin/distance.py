@@ -2,7 +2,7 @@ import torch
 
 
 def gradient_at_first_word(gru, n):
-    """Ask how much the last state moves with the first of n random words."""
+    """Return how much the last state moves with the first of n random words."""
     words = torch.randn(64, n, 32, dtype=torch.float64, requires_grad=True)  # b n D
     (gradient,) = torch.autograd.grad(gru(words)[0][:, -1].sum(), words)
     return gradient[:, 0].norm(dim=-1).median().item()

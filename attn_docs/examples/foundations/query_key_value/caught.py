@@ -1,27 +1,17 @@
 import torch
-import torch.nn.functional as F
 
-from attn_docs import attention_by_hand
-from attn_docs.exhibits.foundations import mistyped_value, swapped_roles, value_from_key
+from attn_docs.exhibits.foundations import swapped_roles, value_from_key
+from attn_docs.sentence import embeddings, projections
+from attn_docs.testing import check_attention
 
-weights = [[0.2, 0.3, 0.5], [0.1, 0.8, 0.1], [0.3, 0.4, 0.3]]
-values = [[1.0, 0.0, 0.5], [0.0, 1.0, 0.3], [0.5, 0.5, 0.8]]
-computed = (torch.tensor(weights) @ torch.tensor(values))[1, 2].item()
-print(f"typed {mistyped_value.weighted_mean():.2f}, computed {computed:.2f}")
-#> typed 0.34, computed 0.37
+x, (w_q, w_k, w_v) = embeddings(), projections()
+w_v.requires_grad_()
+output = value_from_key.attention(x, w_q.requires_grad_(), w_k, w_v)
+print(torch.autograd.grad(output.sum(), w_v, allow_unused=True))  # nothing reaches w_v
+#> (None,)
 
-torch.manual_seed(0)
-query, key, value = (torch.randn(5, size, dtype=torch.float64) for size in (4, 4, 6))
-wrong = swapped_roles.attention(query, key, value)
-by_hand = torch.tensor(attention_by_hand(*(x.tolist() for x in (query, key, value)))[0])
-print(tuple(wrong.shape), torch.allclose(wrong, by_hand.double()))
-#> (5, 6) False
-
-x, q_proj, k_proj, v_proj = (torch.randn(4, 4, dtype=torch.float64) for _ in range(4))
-wrong = value_from_key.attention(x, q_proj, k_proj, v_proj)
-right = F.scaled_dot_product_attention(x @ q_proj, x @ k_proj, x @ v_proj)
-print(tuple(wrong.shape), torch.allclose(wrong, right))
-#> (4, 4) False
-other = value_from_key.attention(x, q_proj, k_proj, 2 * v_proj)
-print(torch.equal(wrong, other))  # v_proj changes nothing: it is never used
-#> True
+for finding in check_attention(swapped_roles.attention).failures:
+    print(f"{finding.property}: {finding.cause}")
+#> oracle: query and key are swapped: row i of the scores belongs to key i
+#> permutation: something depends on where a key or query stands
+#> cross-attention: the length of the queries is used for the keys

@@ -1,12 +1,13 @@
-import torch
-
 from attn_docs import attention_weights
+from attn_docs.sentence import WORDS, embeddings, labelled, projections
 
-query = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
-key = torch.eye(3)
-key[1] *= 2  # "cat" answers twice as loudly
+x = embeddings()[:3]
+w_q, w_k, _ = projections()
+key = x @ w_k
+key[1] *= 2  # the key of "cat"
 
-print(attention_weights(query, key))
-#> tensor([[0.1933, 0.6134, 0.1933],
-#>         [0.2645, 0.2645, 0.4711],
-#>         [0.1679, 0.5329, 0.2992]])
+print(labelled(attention_weights(x @ w_q, key), WORDS[:3], WORDS[:3], digits=4))
+#>            the     cat  sleeps
+#> the     0.1933  0.6134  0.1933
+#> cat     0.2645  0.2645  0.4711
+#> sleeps  0.1679  0.5329  0.2992

@@ -1,16 +1,18 @@
-import torch
-
 from attn_docs import attention_weights
+from attn_docs.sentence import WORDS, embeddings, labelled
 
-torch.set_printoptions(precision=2)
-the, cat, sleeps = [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 1.0, 2.0]
-x = torch.tensor([the, cat, sleeps])
-
-print(x @ x.T)  # one vector in all three roles
-#> tensor([[1., 0., 0.],
-#>         [0., 4., 2.],
-#>         [0., 2., 5.]])
-print(attention_weights(x, x))
-#> tensor([[0.47, 0.26, 0.26],
-#>         [0.07, 0.71, 0.22],
-#>         [0.05, 0.14, 0.81]])
+x = embeddings()  # one vector a word, in all three roles
+print(labelled(x @ x.T, WORDS, WORDS, digits=0))
+#>            the     cat  sleeps      it  dreams
+#> the          2       0       0       0       0
+#> cat          0       2       0       0       0
+#> sleeps       0       0       2       0       1
+#> it           0       0       0       1       0
+#> dreams       0       0       1       0       2
+print(labelled(attention_weights(x, x), WORDS, WORDS))
+#>            the     cat  sleeps      it  dreams
+#> the       0.34    0.17    0.17    0.17    0.17
+#> cat       0.17    0.34    0.17    0.17    0.17
+#> sleeps    0.15    0.15    0.31    0.15    0.22
+#> it        0.18    0.18    0.18    0.26    0.18
+#> dreams    0.15    0.15    0.22    0.15    0.31

@@ -5,9 +5,9 @@ from attn_docs import DotProductAttention, GaussianAttention
 
 
 def gaussian(query, key, value, width):
-    """−‖q − k‖²/2w² as a dot product with a fine for long keys, by PyTorch's function."""
-    fine = -key.square().sum(-1)[:, None, :] / (2 * width**2)  # b 1 m
-    return F.scaled_dot_product_attention(query, key, value, fine, scale=1 / width**2)
+    """−‖q − k‖²/2w² as a dot product with a penalty on long keys, by PyTorch's function."""
+    penalty = -key.square().sum(-1)[:, None, :] / (2 * width**2)  # b 1 m
+    return F.scaled_dot_product_attention(query, key, value, penalty, scale=1 / width**2)
 
 
 torch.manual_seed(0)

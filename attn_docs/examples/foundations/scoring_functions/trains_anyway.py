@@ -20,7 +20,8 @@ def train(attend):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    return loss.item()
+    right = (mixed.argmax(-1) == answer).double().mean()
+    return loss.item(), right.item()
 
 
 for name, attend in (
@@ -30,9 +31,10 @@ for name, attend in (
     ("forgotten sign", forgotten_sign.Gaussian()),
     ("transposed score", transposed_score.DotProduct()),
 ):
-    print(f"{name:18} {train(attend):.0f}")
-#> dot product        0
-#> Gaussian           0
-#> cosine for dot     2
-#> forgotten sign     0
-#> transposed score   2
+    loss, right = train(attend)
+    print(f"{name:18} loss {loss:.1f}, right {right:.0%}")
+#> dot product        loss 0.0, right 100%
+#> Gaussian           loss 0.0, right 100%
+#> cosine for dot     loss 1.9, right 100%
+#> forgotten sign     loss 0.1, right 98%
+#> transposed score   loss 2.0, right 23%

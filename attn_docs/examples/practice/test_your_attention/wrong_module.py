@@ -5,11 +5,7 @@ report = check_module(Attention(), embed_dim=32)
 print(report.headline)
 #> Attention: failed; formula: judged; 3 fail, 14 pass, 17 not applicable
 for finding in report.failures:
-    print(f"{finding.property}: {finding.evidence.split(':')[0]}")
-#> oracle: the heads of one position attend to each other
+    print(f"{finding.property}: {finding.evidence}")
+#> oracle: the heads of one position attend to each other: transpose heads and length first
 #> attends: output 0 does not depend on word 1, as for 30 of 30 pairs
-#> head layout: the heads of one position attend to each other
-print("likely cause:", *report.failures[0].cause.split(": "), sep="\n    ")
-#> likely cause:
-#>     the heads of one position attend to each other
-#>     transpose heads and length first
+#> head layout: the heads of one position attend to each other: transpose heads and length first

@@ -1,8 +1,11 @@
-from attn_docs.sentence import WORDS, embeddings
+from attn_docs.sentence import FEATURES, WORDS, embeddings
 
 x = embeddings()  # 5 words, 8 features
 print(x.shape, x.dtype)
 #> torch.Size([5, 8]) torch.float32
+
+print(FEATURES)
+#> ('determiner', 'noun', 'verb', 'pronoun', 'definite', 'animal', 'asleep', 'dreaming')
 
 print(WORDS[1], x[1])  # one row
 #> cat tensor([0., 1., 0., 0., 0., 1., 0., 0.])

@@ -1,19 +1,29 @@
 import torch
 
+from attn_docs.sentence import WORDS, embeddings, labelled, projections
+
 p = 0.5
-scores = torch.tensor([0.0, 2.0, 1.0])  # "sleeps" against the, cat, sleeps
-keep = torch.tensor([1.0, 0.0, 1.0])  # a coin for each key: "cat" is dropped
+w_q, w_k, _ = projections(sharpness=6.0)
+scores = embeddings()[3] @ w_q @ (embeddings() @ w_k).T / 3**0.5  # m: "it" against all
+keep = torch.tensor([1.0, 0.0, 1.0, 1.0, 1.0])  # a coin for each key: "cat" is dropped
+coins = torch.cartesian_prod(*[torch.tensor([0.0, 1.0])] * 5)  # all 32 ways they can fall
 
-print(torch.softmax(scores, dim=-1))  # nothing dropped
-#> tensor([0.0900, 0.6652, 0.2447])
-print(torch.softmax(scores, dim=-1) * keep / (1 - p))  # right: a weight is dropped
-#> tensor([0.1801, 0.0000, 0.4895])
-print(torch.softmax(scores * keep / (1 - p), dim=-1))  # wrong: a score is dropped
-#> tensor([0.1065, 0.1065, 0.7870])
 
-# the mean over all eight ways the three coins can fall
-coins = torch.cartesian_prod(*[torch.tensor([0.0, 1.0])] * 3)
-print((torch.softmax(scores, dim=-1) * coins / (1 - p)).mean(dim=0))
-#> tensor([0.0900, 0.6652, 0.2447])
-print(torch.softmax(scores * coins / (1 - p), dim=-1).mean(dim=0))
-#> tensor([0.1183, 0.5678, 0.3138])
+def on_weights(coin):
+    return torch.softmax(scores, dim=-1) * coin / (1 - p)
+
+
+def on_scores(coin):
+    return torch.softmax(scores * coin / (1 - p), dim=-1)  # wrong: before the softmax
+
+
+rows = [torch.softmax(scores, dim=-1), on_weights(keep), on_weights(coins).mean(dim=0)]
+rows += [on_scores(keep), on_scores(coins).mean(dim=0)]
+names = ["no dropout", "on weights", "  mean of all", "on scores", "  mean of all"]
+print(labelled(torch.stack(rows), names, WORDS))
+#>                   the     cat  sleeps      it  dreams
+#> no dropout       0.03    0.89    0.03    0.03    0.03
+#> on weights       0.06    0.00    0.06    0.06    0.06
+#>   mean of all    0.03    0.89    0.03    0.03    0.03
+#> on scores        0.20    0.20    0.20    0.20    0.20
+#>   mean of all    0.10    0.60    0.10    0.10    0.10

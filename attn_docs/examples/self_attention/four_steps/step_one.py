@@ -1,27 +1,23 @@
 import torch
 
 from attn_docs import SelfAttention
+from attn_docs.sentence import MEANINGS, WORDS, embeddings, labelled, projections
 
-x = torch.tensor([[1.0, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 1]])[None]  # b n input_dim
-w_q = torch.tensor([[0.0, 2, 0, 0], [0, 0, 2, 0], [0, 2, 0, 2], [0, 0, 0, 0]])
-w_v = torch.tensor([[0.0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]])
+w_q, w_k, w_v = projections(sharpness=6.0)  # 8 3, 8 3, 8 4
+zero = torch.zeros(8, 1)  # queries and keys as long as values: a zero adds nothing to a score
+matrices = {"q_proj": torch.cat([w_q, zero], 1), "k_proj": torch.cat([w_k, zero], 1), "v_proj": w_v}
 
-attend = SelfAttention(input_dim=4, output_dim=4)
-with torch.no_grad():
-    for layer, matrix in (
-        (attend.q_proj, w_q),
-        (attend.k_proj, torch.eye(4)),
-        (attend.v_proj, w_v),
-    ):
-        layer.weight.copy_(matrix.T)  # nn.Linear keeps its matrix as (out, in)
-        layer.bias.zero_()
-    output = attend(x)
-print(tuple(output.shape))
-#> (1, 3, 4)
-print(output)
-#> tensor([[[0.5761, 0.2119, 0.7881, 0.2119],
-#>          [0.2119, 0.5761, 0.7881, 0.2119],
-#>          [0.6652, 0.2447, 0.9100, 0.0900]]])
+attend = SelfAttention(input_dim=8, output_dim=4, scale=3**-0.5).requires_grad_(False)
+for name, matrix in matrices.items():
+    layer = attend.get_submodule(name)
+    layer.weight.copy_(matrix.T)  # nn.Linear keeps its matrix as (out, in)
+    layer.bias.zero_()
 
-print(tuple(SelfAttention(input_dim=6, output_dim=5)(torch.randn(2, 3, 6)).shape))
-#> (2, 3, 5)
+output = attend(embeddings()[None])  # b n 4
+print(labelled(output[0], WORDS, MEANINGS))
+#>         definite    animal    asleep  dreaming
+#> the         0.03      0.89      0.03      0.03
+#> cat         0.01      0.01      0.48      0.48
+#> sleeps      0.01      0.33      0.33      0.33
+#> it          0.03      0.89      0.03      0.03
+#> dreams      0.01      0.33      0.33      0.33

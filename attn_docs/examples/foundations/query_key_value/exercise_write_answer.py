@@ -1,0 +1,14 @@
+import torch
+
+from attn_docs.testing import check_attention
+
+
+def attend(query, key, value):
+    scores = query @ key.mT / query.size(-1) ** 0.5  # … n m
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value  # … n e
+
+
+report = check_attention(attend)
+print(report.verdict)
+#> passed

@@ -1,0 +1,27 @@
+import math
+
+import torch
+import torch.nn.functional as F
+
+from attn_docs import scaled_dot_product_attention
+from attn_docs.sentence import MEANINGS, WORDS, embeddings, labelled, projections
+
+
+def attention(query, key, value, mask=None):
+    scores = query @ key.mT / math.sqrt(query.size(-1))  # … n m
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))  # True may attend
+    weights = torch.softmax(scores, dim=-1)  # … n m: each row sums to one
+    return weights @ value  # … n e
+
+
+x = embeddings()
+query, key, value = (x @ w for w in projections(sharpness=6.0))  # n d, m d, m e
+output = attention(query[3:4], key, value)  # one query, that of "it"
+print(labelled(output, WORDS[3:4], MEANINGS))
+#>     definite    animal    asleep  dreaming
+#> it      0.03      0.89      0.03      0.03
+print(torch.allclose(output, scaled_dot_product_attention(query[3:4], key, value)))
+#> True
+print(torch.allclose(output, F.scaled_dot_product_attention(query[3:4], key, value)))
+#> True

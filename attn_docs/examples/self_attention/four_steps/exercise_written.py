@@ -1,0 +1,19 @@
+import torch.nn.functional as F
+from torch import nn
+
+from attn_docs.testing import check_module
+
+
+class Attention(nn.Module):
+    def __init__(self, embed_dim):
+        super().__init__()
+        self.qkv_proj = nn.Linear(embed_dim, 3 * embed_dim)
+        self.out_proj = nn.Linear(embed_dim, embed_dim)
+
+    def forward(self, x, attn_mask=None):  # b n D; boolean, True: may attend
+        query, key, value = self.qkv_proj(x).chunk(3, dim=-1)
+        return self.out_proj(F.scaled_dot_product_attention(query, key, value, attn_mask))
+
+
+print(check_module(Attention(16), embed_dim=16).verdict)
+#> passed

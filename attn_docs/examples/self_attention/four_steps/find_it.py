@@ -1,0 +1,24 @@
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from attn_docs import FusedSelfAttention
+
+
+class Attention(nn.Module):
+    def __init__(self, input_dim, output_dim):
+        super().__init__()
+        self.qkv_proj = nn.Linear(input_dim, 3 * output_dim)
+
+    def forward(self, x):
+        query, value, key = self.qkv_proj(x).chunk(3, dim=-1)
+        return F.scaled_dot_product_attention(query, key, value)
+
+
+torch.manual_seed(0)
+published, mine = FusedSelfAttention(16, 4), Attention(16, 4)
+print(mine.load_state_dict(published.state_dict()))
+#> <All keys matched successfully>
+x = torch.randn(2, 5, 16)
+print(mine(x).shape == published(x).shape, torch.allclose(mine(x), published(x)))
+#> True False
