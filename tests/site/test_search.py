@@ -201,9 +201,9 @@ def test_quoted_words_are_all_asked_for(visit, address):
 
 
 def test_an_address_can_ask(visit, address):
-    page = visit("?q=bahdanau", width=1280)
+    page = visit("?q=luong", width=1280)
     first = page.tab.locator(".md-search-result__item a").first
-    expect(first).to_have_attribute("href", re.compile(f"^{address}foundations/additive/"))
+    expect(first).to_have_attribute("href", re.compile(f"^{address}foundations/bilinear/"))
     assert not page.complaints
 
 
