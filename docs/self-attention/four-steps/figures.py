@@ -64,12 +64,12 @@ class _Place(NamedTuple):
 
 
 _PLACES = {
-    "query": _Place(42, 40, 30),
-    "key": _Place(42, 92, 30),
-    "score": _Place(134, 92, 31),
-    "weight": _Place(167, 92, 33),
-    "value": _Place(203, 92, 49),
-    "output": _Place(203, 224, 49),
+    "query": _Place(45, 40, 30),
+    "key": _Place(45, 92, 30),
+    "score": _Place(137, 92, 29),
+    "weight": _Place(168, 92, 32),
+    "value": _Place(202, 92, 48.5),
+    "output": _Place(202, 224, 48.5),
 }
 
 
@@ -89,9 +89,9 @@ def layer(language: str) -> str:
             x = place.x + (column + 0.5) * place.width
             write(drawing, word, x, place.y - 9, 11)
     for row, word in enumerate(WORDS):
-        write(drawing, word, 38, 92 + (row + 0.5) * 18, 11, text_anchor="end")
-    write(drawing, "it", 38, 49, 11, text_anchor="end")
-    write(drawing, "it", 199, 233, 11, text_anchor="end")
+        write(drawing, word, 41, 92 + (row + 0.5) * 18, 11, text_anchor="end")
+    write(drawing, "it", 41, 49, 11, text_anchor="end")
+    write(drawing, "it", 198, 233, 11, text_anchor="end")
     shown = {
         name: _say(matrix, 0 if name in ("query", "key", "value") else 2)
         for name, matrix in matrices().items()
