@@ -360,7 +360,7 @@ def test_the_example_that_was_measured_still_gives_those_losses():
 
 
 def test_without_the_division_a_step_moves_the_scores_d_times_as_far():
-    """The factor counts twice, where the softmax is not saturated: in the score, in the gradient."""
+    """Unless the softmax is saturated, the factor counts in the score and in the gradient."""
     torch.manual_seed(0)
     d = 64
     x, start = torch.randn(8, d).double(), 1e-4 * torch.randn(d, d).double()

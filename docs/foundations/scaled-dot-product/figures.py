@@ -280,16 +280,16 @@ def learning(language: str) -> str:
 def _plot_learning(axes: Axes, text: dict[str, str], *, scaled: bool) -> None:
     measured, name = load(__file__)["learning"], "scaled" if scaled else "unscaled"
     axes.set_xscale("log")
-    axes.set_xlim(0.0002, 33)
+    axes.set_xlim(0.00014, 33)
     axes.set_ylim(0, 7)
     chart.set_ticks(axes, "x", {rate: f"{rate:g}" for rate in (0.001, 0.01, 0.1, 1.0, 10.0)})
     chart.set_ticks(axes, "y", {loss: str(loss) for loss in (0, 2, 4, 6)})
     guess = math.log(8)
     dots = {"color": chart.INK, "linestyle": (0, (1, 3)), "linewidth": 1.5}
-    axes.plot([0.0002, 33], [guess, guess], **dots, gid=f"part:{name}-guess")
+    axes.plot([0.00014, 33], [guess, guess], **dots, gid=f"part:{name}-guess")
     if scaled:
-        axes.text(0.00022, guess + 0.4, text["same"], gid="part:same-label")
-        axes.text(0.00022, guess - 0.5, text["guess"], va="top", gid="part:guess-label")
+        axes.text(0.00016, guess + 0.4, text["same"], gid="part:same-label")
+        axes.text(0.00016, guess - 0.5, text["guess"], va="top", gid="part:guess-label")
     for size, look in _SIZES.items():
         losses = [measured("loss", step=STEPS, d=size, scaled=scaled, rate=r) for r in RATES]
         shown = [loss for loss in losses if loss < LARGEST]
