@@ -5,9 +5,7 @@ x = torch.randn(2, 5, 8)  # b n d
 mask = torch.ones(5, 5, dtype=torch.bool)
 heads = x.unsqueeze(1)  # b h n d, with h = 1
 
-output = F.scaled_dot_product_attention(heads, heads, heads, attn_mask=mask, is_causal=True)
-print(output.squeeze(1).shape)
-#> torch.Size([2, 5, 8])
+F.scaled_dot_product_attention(heads, heads, heads, attn_mask=mask, is_causal=True)  # accepted
 try:
     F.scaled_dot_product_attention(x, x, x, attn_mask=mask, is_causal=True)
 except RuntimeError:
