@@ -495,3 +495,46 @@ def test_the_kernels_of_the_module_are_those_that_the_page_names() -> None:
     x = normal(1, 3, 4, dtype=torch.float32)
     mask = causal_mask(3)
     assert kernel_of(lambda: module(x, x, x, attn_mask=mask, need_weights=False)) == fused
+
+
+# --- What PyTorch does, as the page says -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("add", "replace", "spoiled"),
+    [
+        (True, False, [[False, True], [True, True], [True, True]]),
+        (True, True, [[False, True], [True, True], [False, False]]),
+        (False, False, [[False, False], [False, False], [True, True]]),
+        (False, True, [[False, False], [False, False], [False, False]]),
+    ],
+)
+def test_nan_reaches_the_gradients_that_the_table_names(
+    add: bool, replace: bool, spoiled: list[list[bool]]
+) -> None:
+    mask = torch.tensor([[True, True], [False, False]])
+    query, key, value = leaves = [normal(2, 4).requires_grad_() for _ in range(3)]
+    scores = query @ key.T
+    hidden = scores + mask_to_additive(mask, scores.dtype) if add else None
+    weights = (scores.masked_fill(~mask, -torch.inf) if hidden is None else hidden).softmax(-1)
+    ((weights.nan_to_num() if replace else weights) @ value).sum().backward()
+    found = [leaf.grad.isnan().any(-1).tolist() for leaf in leaves if leaf.grad is not None]
+    assert found == spoiled
+
+
+def test_nan_among_padded_values_comes_through() -> None:
+    query, key, value = (normal(1, 3, 4) for _ in range(3))
+    value[0, 2] = torch.nan
+    mask = padding_mask([2], 3)[:, None, :]
+    for attend in (scaled_dot_product_attention, F.scaled_dot_product_attention):
+        assert attend(query, key, value, mask).isnan().all()
+
+
+def test_a_causal_flag_beside_a_mask_is_taken_with_four_axes_only() -> None:
+    query, key, value = (normal(2, 2, 3, 4) for _ in range(3))
+    mask = padding_mask([3, 2])[:, None, None, :]
+    attend = F.scaled_dot_product_attention
+    wanted = attend(query, key, value, mask & causal_mask(3))
+    torch.testing.assert_close(attend(query, key, value, mask, is_causal=True), wanted)
+    with pytest.raises(RuntimeError, match="Explicit attn_mask should not be set when is_causal"):
+        attend(query[:, 0], key[:, 0], value[:, 0], mask[:, 0], is_causal=True)

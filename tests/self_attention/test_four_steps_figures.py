@@ -112,7 +112,8 @@ def test_rows_and_columns_are_named(language: str) -> None:
         y, height = line[0].y, line[0].height
         beside = [t.text for t in texts(root) if t.x < line[0].x and y < t.y < y + height]
         assert beside == [word]
-    for name, wanted in (("query", ("det.", "noun", "verb")), ("output", MEANINGS)):
+    kinds = {"en": ("det.", "noun", "verb"), "zh": ("限定词", "名词", "动词")}[language]
+    for name, wanted in (("query", kinds), ("output", MEANINGS)):
         (line,) = grid(named(root, "data-matrix", name))
         above = [t for t in texts(root) if line[0].y - 16 < t.y < line[0].y]
         found = [[t.text for t in above if c.x < t.x < c.x + c.width] for c in line]

@@ -64,34 +64,34 @@ class _Place(NamedTuple):
 
 
 _PLACES = {
-    "query": _Place(46, 40, 28),
-    "key": _Place(46, 92, 28),
-    "score": _Place(134, 92, 34),
-    "weight": _Place(172, 92, 36),
-    "value": _Place(211, 92, 46.5),
-    "output": _Place(211, 224, 46.5),
+    "query": _Place(45, 40, 30),
+    "key": _Place(45, 92, 30),
+    "score": _Place(137, 92, 29),
+    "weight": _Place(168, 92, 32),
+    "value": _Place(202, 92, 48.5),
+    "output": _Place(202, 224, 48.5),
 }
-_COLUMNS = {"query": ("det.", "noun", "verb"), "output": MEANINGS}
 
 
 def layer(language: str) -> str:
     """Draw the way of one query: against each key to a score, a weight, and the mean of values."""
     text = texts(__file__, "projections", language)
     drawing = canvas(400, 268)
+    columns = {"query": text["kinds"], "output": MEANINGS}
     for name, matrix in matrices().items():
         place = _PLACES[name]
         _matrix(drawing, name, matrix, place)
         middle = place.x + matrix.size(1) * place.width / 2
-        above = 10 if name not in _COLUMNS else 30 if name == "query" else -28
+        above = 10 if name not in columns else 30 if name == "query" else -28
         look = "normal" if name in ("score", "weight") else "bold"
         write(drawing, text[name], middle, place.y - above, 11, font_weight=look)
-        for column, word in enumerate(_COLUMNS.get(name, ())):
+        for column, word in enumerate(columns.get(name, ())):
             x = place.x + (column + 0.5) * place.width
             write(drawing, word, x, place.y - 9, 11)
     for row, word in enumerate(WORDS):
-        write(drawing, word, 42, 92 + (row + 0.5) * 18, 11, text_anchor="end")
-    write(drawing, "it", 42, 49, 11, text_anchor="end")
-    write(drawing, "it", 207, 233, 11, text_anchor="end")
+        write(drawing, word, 41, 92 + (row + 0.5) * 18, 11, text_anchor="end")
+    write(drawing, "it", 41, 49, 11, text_anchor="end")
+    write(drawing, "it", 198, 233, 11, text_anchor="end")
     shown = {
         name: _say(matrix, 0 if name in ("query", "key", "value") else 2)
         for name, matrix in matrices().items()

@@ -13,7 +13,7 @@ mask = causal_mask(5, 7, offset=2) & padding_mask(lengths)[:, None, :]  # b n m
 rows = []
 for b, length in enumerate(lengths):
     for i in range(5):
-        seen = min(length, i + 3)  # query i sees the keys 0 to i + 2 that are no padding
+        seen = min(length, i + 3)  # query i sees the keys 0 to i + 2 that are not padding
         row = query[b, i : i + 1], key[b, :seen], value[b, :seen]
         rows.append(F.scaled_dot_product_attention(*row))  # no mask
 

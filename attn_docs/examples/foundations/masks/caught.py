@@ -1,6 +1,6 @@
 import torch
 
-from attn_docs import padding_mask
+from attn_docs import padding_mask, scaled_dot_product_attention
 from attn_docs.exhibits.foundations import (
     finite_fill,
     four_axis_mask,
@@ -9,20 +9,37 @@ from attn_docs.exhibits.foundations import (
     zero_one_added,
 )
 
+
+def right(query, key, value, is_word):
+    return scaled_dot_product_attention(query, key, value, is_word[:, None, :])
+
+
+bugs = (inverted_mask, zero_one_added, mask_on_query_axis, four_axis_mask, finite_fill)
+ways = {"right": right} | {bug.__name__.rpartition(".")[2]: bug.attention for bug in bugs}
 torch.manual_seed(0)
 query, key, value = (torch.randn(3, 4, 8, dtype=torch.float64) for _ in range(3))  # b n d
-is_word = padding_mask([3, 2, 0], max_len=4)  # b m: the third text is empty
-ones, garbage = torch.ones_like(value), value.masked_fill(~is_word[:, :, None], 100.0)
 
-print("rows sum to 1  padding is ignored")
-#> rows sum to 1  padding is ignored
-for bug in (inverted_mask, zero_one_added, mask_on_query_axis, four_axis_mask, finite_fill):
-    sums = bug.attention(query, key, ones, is_word)
-    before, after = (bug.attention(query, key, v, is_word) for v in (value, garbage))
-    checks = torch.allclose(sums, torch.ones_like(sums)), torch.allclose(before, after)
-    print(*("pass" if check else "FAIL" for check in checks), bug.__name__.rpartition(".")[2])
+for lengths in ([3, 2, 0], [3, 2, 1]):  # with an empty text, and without one
+    is_word = padding_mask(lengths, max_len=4)  # b m
+    wanted = is_word.any(dim=1)[:, None, None].double()  # b 1 1: 1, or 0 without a key
+    other = value.masked_fill(~is_word[:, :, None], 100.0)  # something else in the padding
+    print(f"{lengths}: row sums, change the padding")
+    for name, attend in ways.items():
+        sums = attend(query, key, torch.ones_like(value), is_word)
+        before, after = (attend(query, key, v, is_word) for v in (value, other))
+        checks = torch.allclose(sums, wanted), torch.allclose(before, after)
+        print(*("pass" if check else "FAIL" for check in checks), name)
+#> [3, 2, 0]: row sums, change the padding
+#> pass pass right
+#> FAIL FAIL inverted_mask
+#> FAIL FAIL zero_one_added
+#> FAIL FAIL mask_on_query_axis
+#> FAIL FAIL four_axis_mask
+#> FAIL FAIL finite_fill
+#> [3, 2, 1]: row sums, change the padding
+#> pass pass right
 #> pass FAIL inverted_mask
 #> pass FAIL zero_one_added
 #> pass FAIL mask_on_query_axis
-#> FAIL FAIL four_axis_mask
-#> pass FAIL finite_fill
+#> pass FAIL four_axis_mask
+#> pass pass finite_fill

@@ -3,7 +3,7 @@ import torch
 from attn_docs import attention_weights
 from attn_docs.sentence import WORDS, embeddings, labelled, projections
 
-x = embeddings()  # n f: 5 words, 8 features
+x = embeddings()  # n D: 5 words, 8 features
 w_q, w_k, _ = projections(sharpness=6.0)
 query, key = x @ w_q, x @ w_k  # n d
 scores = query @ key.T / 3**0.5  # n n: a row is a query, a column a key

@@ -1,36 +1,40 @@
 import torch
 
 from attn_docs import mask_to_additive, masked_softmax
+from attn_docs.sentence import labelled
 
-mask = torch.tensor([[True, True], [False, False]])  # the second query has nothing
-
-
-def gradients(attend):
-    scores = torch.zeros(2, 2, requires_grad=True)
-    value = torch.tensor([[3.0], [6.0]], requires_grad=True)
-    (attend(scores) @ value).sum().backward()
-    print(attend.__name__, scores.grad[1].tolist(), value.grad[:, 0].tolist())
+mask = torch.tensor([[True, True], [False, False]])  # row 1 is fully masked
 
 
-def minus_infinity(scores):
+def gradients(weights_of):
+    numbers = torch.tensor([1.0, 1.0, 1.0, 2.0, 3.0, 6.0], requires_grad=True)
+    query, key, value = numbers.view(3, 2, 1)  # two of each, of size one
+    (weights_of(query @ key.T) @ value).sum().backward()
+    return numbers.grad
+
+
+def added(scores):
     return torch.softmax(scores + mask_to_additive(mask), dim=-1)
 
 
-def zeroed_afterwards(scores):
-    return torch.softmax(scores + mask_to_additive(mask), dim=-1).nan_to_num()
+def filled(scores, low=-torch.inf):
+    return torch.softmax(scores.masked_fill(~mask, low), dim=-1)
 
 
-def very_low(scores):
-    return torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1)
-
-
-def ours(scores):
-    return masked_softmax(scores, mask)
-
-
-for attend in (minus_infinity, zeroed_afterwards, very_low, ours):
-    gradients(attend)
-#> minus_infinity [nan, nan] [nan, nan]
-#> zeroed_afterwards [nan, nan] [0.5, 0.5]
-#> very_low [0.0, 0.0] [1.0, 1.0]
-#> ours [0.0, 0.0] [0.5, 0.5]
+ways = {
+    "−∞ added": added,
+    "−∞ added, NaN replaced": lambda scores: added(scores).nan_to_num(),
+    "−∞ filled in": filled,
+    "−∞ filled in, NaN replaced": lambda scores: filled(scores).nan_to_num(),
+    "−1e9 filled in": lambda scores: filled(scores, -1e9),
+    "ours": lambda scores: masked_softmax(scores, mask),
+}
+rows = torch.stack([gradients(weights_of) for weights_of in ways.values()])
+print(labelled(rows, list(ways), ["q0", "q1", "k0", "k1", "v0", "v1"]))
+#>                                q0     q1     k0     k1     v0     v1
+#> −∞ added                     0.59    nan    nan    nan    nan    nan
+#> −∞ added, NaN replaced       0.59    nan    nan    nan   0.27   0.73
+#> −∞ filled in                 0.59   0.00  -0.59   0.59    nan    nan
+#> −∞ filled in, NaN replaced   0.59   0.00  -0.59   0.59   0.27   0.73
+#> −1e9 filled in               0.59   0.00  -0.59   0.59   0.77   1.23
+#> ours                         0.59   0.00  -0.59   0.59   0.27   0.73

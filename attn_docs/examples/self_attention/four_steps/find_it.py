@@ -20,5 +20,6 @@ published, mine = FusedSelfAttention(16, 4), Attention(16, 4)
 print(mine.load_state_dict(published.state_dict()))
 #> <All keys matched successfully>
 x = torch.randn(2, 5, 16)
-print(mine(x).shape == published(x).shape, torch.allclose(mine(x), published(x)))
-#> True False
+error = (mine(x) - published(x)).abs().mean() / published(x).abs().mean()
+print(mine(x).shape == published(x).shape, f"{error.item():.2f}")  # of the outputs' mean size
+#> True 0.94

@@ -1,15 +1,13 @@
-import torch
+from torch.nn.functional import pad
 
 from attn_docs import SelfAttention
 from attn_docs.sentence import MEANINGS, WORDS, embeddings, labelled, projections
 
 w_q, w_k, w_v = projections(sharpness=6.0)  # 8 3, 8 3, 8 4
-zero = torch.zeros(8, 1)  # queries and keys as long as values: a zero adds nothing to a score
-matrices = {"q_proj": torch.cat([w_q, zero], 1), "k_proj": torch.cat([w_k, zero], 1), "v_proj": w_v}
+w_q, w_k = pad(w_q, (0, 1)), pad(w_k, (0, 1))  # 8 4: a column of zeros adds nothing to a score
 
 attend = SelfAttention(input_dim=8, output_dim=4, scale=3**-0.5).requires_grad_(False)
-for name, matrix in matrices.items():
-    layer = attend.get_submodule(name)
+for layer, matrix in ((attend.q_proj, w_q), (attend.k_proj, w_k), (attend.v_proj, w_v)):
     layer.weight.copy_(matrix.T)  # nn.Linear keeps its matrix as (out, in)
     layer.bias.zero_()
 
