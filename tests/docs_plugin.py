@@ -86,7 +86,7 @@ pages = Sybil([parse], path=str(blocks.ROOT), patterns=PAGES, excludes=["made/*.
 docstrings = Sybil(
     [parse],
     path=str(blocks.ROOT),
-    patterns=["attn_docs/**/*.py"],
+    patterns=["attn_docs/*.py", "attn_docs/**/*.py"],
     document_types={".py": DocStrings},
 )
 pytest_collect_file = (pages + docstrings).pytest()

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from attn_docs import MultiHeadAttention, attention_weights
+from attn_docs import MultiHeadAttention
 from tests.conftest import ROOT
 
 
@@ -56,11 +56,6 @@ def key_heads(count: int, *, enable_gqa: bool):
             "heads/grouped-query",
             lambda: key_heads(4, enable_gqa=True),
             "Number of heads in key and value must divide the number of heads in",
-        ),
-        (
-            "foundations/bilinear",
-            lambda: attention_weights(zeros(2, 2), zeros(3, 3)),
-            "key must have query's last size 2; got 3",
         ),
     ],
 )

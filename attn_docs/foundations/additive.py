@@ -27,7 +27,7 @@ class AdditiveAttention(ScoreAttention):
         score_proj: Linear layer from p to 1, without bias. Together p·(1 + q + k) parameters.
 
     Raises:
-        TypeError: If a size is no int, or `dropout` is no number.
+        TypeError: If a size is not an int, or `dropout` is not a number.
         ValueError: If one is out of range; in the call, if a query or key has another size.
 
     Example:

@@ -28,7 +28,7 @@ class BilinearAttention(ScoreAttention):
         weight: The matrix W, (query_dim, key_dim).
 
     Raises:
-        TypeError: If a size is no int, or `dropout` is no number.
+        TypeError: If a size is not an int, or `dropout` is not a number.
         ValueError: If one is out of range; in the call, if a query or key has another size.
 
     Example:

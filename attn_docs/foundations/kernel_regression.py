@@ -86,7 +86,7 @@ class KernelRegression(nn.Module):
         learnable: If True, the width is a parameter.
 
     Raises:
-        TypeError: If `width` is no number, or `learnable` no flag.
+        TypeError: If `width` is not a number, or `learnable` not a flag.
         ValueError: If `width` is not above 0.
 
     Example:

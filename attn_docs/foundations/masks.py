@@ -122,7 +122,7 @@ def mask_to_additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor
         Tensor of `mask`'s shape and device, holding 0 and −∞.
 
     Raises:
-        TypeError: If `mask` is no boolean tensor, or `dtype` no floating-point dtype.
+        TypeError: If `mask` is not a boolean tensor, or `dtype` not a floating-point dtype.
 
     Example:
         ```python
@@ -159,7 +159,7 @@ def mask_to_boolean(mask: Tensor) -> Tensor:
         Boolean tensor of `mask`'s shape and device, True where the query may attend.
 
     Raises:
-        TypeError: If `mask` is no tensor, or neither boolean, integer nor floating-point.
+        TypeError: If `mask` is not a tensor, or neither boolean, integer nor floating-point.
         ValueError: If an integer is neither 0 nor 1, or a float neither 0 nor −∞.
 
     Example:
@@ -198,7 +198,7 @@ def invert_mask(mask: Tensor) -> Tensor:
         Boolean tensor of `mask`'s shape and device.
 
     Raises:
-        TypeError: If `mask` is no boolean tensor.
+        TypeError: If `mask` is not a boolean tensor.
 
     Example:
         ```python

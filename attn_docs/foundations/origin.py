@@ -31,7 +31,8 @@ def encode_step_by_step(inputs: Tensor, gru: nn.GRU) -> Tensor:
         hands to its decoder.
 
     Raises:
-        TypeError: If `inputs` is no floating-point tensor, `gru` no GRU, or their dtypes differ.
+        TypeError: If `inputs` is not a floating-point tensor, `gru` is not a GRU, or their
+            dtypes differ.
         ValueError: If shapes or devices do not fit, or `gru` has more layers or directions.
 
     Example:

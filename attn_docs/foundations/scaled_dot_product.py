@@ -37,7 +37,8 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) ->
         Weights with `scores`' shape and dtype.
 
     Raises:
-        TypeError: If `scores` is no floating-point tensor, or `mask` neither boolean nor additive.
+        TypeError: If `scores` is not a floating-point tensor, or `mask` is neither boolean nor
+            additive.
         ValueError: If the mask does not fit the scores, or `dim` is out of range.
 
     Example:

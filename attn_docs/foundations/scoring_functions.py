@@ -29,7 +29,7 @@ class ScoreAttention(nn.Module):
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
 
     Raises:
-        TypeError: If `dropout` is no number.
+        TypeError: If `dropout` is not a number.
         ValueError: If `dropout` is out of range.
 
     Example:
@@ -82,7 +82,7 @@ class ScoreAttention(nn.Module):
             value: (batch, m, e), same dtype.
             attn_mask: Boolean, True where a query may attend, or additive. Two axes (n, m) or
                 three, each 1 or that of the scores (batch, n, m).
-            key_padding_mask: Boolean (batch, m), True where the key is no padding: as Hugging
+            key_padding_mask: Boolean (batch, m), True where the key is not padding: as Hugging
                 Face's `attention_mask`, the opposite of PyTorch's argument of this name.
             need_weights: If True, the weights are returned as well.
 
@@ -115,7 +115,7 @@ class DotProductAttention(ScoreAttention):
         scale: Factor on the dot products; 1/√d if None.
 
     Raises:
-        TypeError: If `dropout` or `scale` is no number.
+        TypeError: If `dropout` or `scale` is not a number.
         ValueError: If one is out of range; in the call, if keys and queries differ in size.
 
     Example:
@@ -157,7 +157,7 @@ class GaussianAttention(ScoreAttention):
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
 
     Raises:
-        TypeError: If `width` or `dropout` is no number.
+        TypeError: If `width` or `dropout` is not a number.
         ValueError: If one is out of range; in the call, if keys and queries differ in size.
 
     Example:

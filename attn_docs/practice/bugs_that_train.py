@@ -93,9 +93,35 @@ def train(attention: nn.Module | None, steps: int = 60, seed: int = 0) -> list[f
         ```
     """
     torch.manual_seed(seed)
+    return fit(NextWord(attention).double(), steps, seed)
+
+
+def fit(model: NextWord, steps: int = 60, seed: int = 0) -> list[float]:
+    """Train a whole model, as `train` does; return the loss before each step.
+
+    Args:
+        model: The model; it is changed, and stays in training.
+        steps: Number of steps.
+        seed: For the rows.
+
+    Returns:
+        The mean loss of each step, in nats per word.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs.practice.bugs_that_train import NextWord, fit
+
+        torch.manual_seed(0)
+        model = NextWord(None)
+        losses = fit(model)
+        print(f"{losses[0]:.1f}, {sum(losses[-10:]) / 10:.1f}")
+        #> 3.0, 2.3
+        ```
+    """
     generator = torch.Generator().manual_seed(seed)
-    model = NextWord(attention).double().train()
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.02, fused=True)
+    optimizer = torch.optim.Adam(model.train().parameters(), lr=0.02, fused=True)
     losses = []
     for _ in range(steps):
         words = rounds(32, generator)

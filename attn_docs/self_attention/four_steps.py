@@ -26,7 +26,7 @@ class SelfAttention(nn.Module):
         v_proj: The same for the values.
 
     Raises:
-        TypeError: If a size is no int, or `scale` no number.
+        TypeError: If a size is not an int, or `scale` not a number.
         ValueError: If a size is below 1, or `scale` is not finite.
 
     Example:
@@ -58,7 +58,7 @@ class SelfAttention(nn.Module):
         """Let each vector of (batch, n, input_dim) attend to all: (batch, n, output_dim).
 
         Raises:
-            TypeError: If `x` is no floating-point tensor, or has another dtype than the weights.
+            TypeError: If `x` is not a floating-point tensor, or has another dtype than the weights.
             ValueError: If `x` has other axes.
         """
         check_sequence("x", x, "input_dim", self.q_proj.in_features, self.q_proj.weight)
@@ -83,7 +83,7 @@ class FusedSelfAttention(nn.Module):
             then the keys, then the values.
 
     Raises:
-        TypeError: If a size is no int, or `scale` no number.
+        TypeError: If a size is not an int, or `scale` not a number.
         ValueError: If a size is below 1, or `scale` is not finite.
 
     Example:
@@ -120,7 +120,7 @@ class FusedSelfAttention(nn.Module):
         """Let each vector of (batch, n, input_dim) attend to all: (batch, n, output_dim).
 
         Raises:
-            TypeError: If `x` is no floating-point tensor, or has another dtype than the weights.
+            TypeError: If `x` is not a floating-point tensor, or has another dtype than the weights.
             ValueError: If `x` has other axes.
         """
         check_sequence("x", x, "input_dim", self.qkv_proj.in_features, self.qkv_proj.weight)
@@ -146,7 +146,7 @@ class MaskedSelfAttention(nn.Module):
         v_proj: The same for the values.
 
     Raises:
-        TypeError: If a size is no int, or `dropout` or `scale` no number.
+        TypeError: If a size is not an int, or `dropout` or `scale` not a number.
         ValueError: If a size is below 1, or `dropout` or `scale` is out of range.
 
     Example:
@@ -190,7 +190,7 @@ class MaskedSelfAttention(nn.Module):
             x: (batch, n, input_dim), in the weights' dtype.
             attn_mask: Boolean, True where a query may attend, or additive. Two axes (n, n) or
                 three, each 1 or that of the scores (batch, n, n).
-            key_padding_mask: Boolean (batch, n), True where the key is no padding: as Hugging
+            key_padding_mask: Boolean (batch, n), True where the key is not padding: as Hugging
                 Face's `attention_mask`, the opposite of PyTorch's argument of this name.
 
         Returns:
@@ -229,7 +229,7 @@ class ScaledDotProductSelfAttention(nn.Module):
         out_proj: Linear layer from d to d, with bias. Together 4·d² + 4·d parameters.
 
     Raises:
-        TypeError: If `embed_dim` is no int, or `dropout` or `scale` no number.
+        TypeError: If `embed_dim` is not an int, or `dropout` or `scale` not a number.
         ValueError: If `embed_dim` is below 1, or `dropout` or `scale` is out of range.
 
     Example:
@@ -266,7 +266,7 @@ class ScaledDotProductSelfAttention(nn.Module):
             x: (batch, n, embed_dim), in the weights' dtype.
             attn_mask: Boolean, True where a query may attend, or additive. Two axes (n, n) or
                 three, each 1 or that of the scores (batch, n, n).
-            key_padding_mask: Boolean (batch, n), True where the key is no padding: as Hugging
+            key_padding_mask: Boolean (batch, n), True where the key is not padding: as Hugging
                 Face's `attention_mask`, the opposite of PyTorch's argument of this name.
 
         Returns:

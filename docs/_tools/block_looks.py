@@ -45,8 +45,8 @@ def _dressed(block: re.Match[str], words: Words) -> str:
     if path.startswith("attn_docs/exhibits/"):
         code = TOLD.sub(r'<span class="told">\1</span>', code)
         box = '<input type="checkbox" autocomplete="off">'
-        mark = f'{mark}<label class="reveal">{box}{words["reveal"]}</label>'
-        name = f'<span class="told">{name}</span>'
+        mark = f'{_sign("✗", words["wrong"])}<label class="reveal">{box}{words["reveal"]}</label>'
+        name = f'{words["exhibit"]}<span class="told">: {name}</span>'
     title = f' title="{path}"' if path else ""
     shown = (
         f'<span class="filename" data-search-exclude{title}>{name}{"" if folded else mark}</span>'
@@ -59,7 +59,11 @@ def _mark(skipped: re.Match[str] | None, words: Words) -> str:
     """Return the sign that a block ran, or the reason why it does not."""
     if skipped:
         return f' <span class="ran">{words["skipped"]}{skipped[1]}</span>'
-    return f' <span {TICKED} aria-label="{words["ran"]}" title="{words["ran"]}">✓</span>'
+    return _sign("✓", words["ran"])
+
+
+def _sign(sign: str, said: str) -> str:
+    return f' <span {TICKED} aria-label="{said}" title="{said}">{sign}</span>'
 
 
 def _opening(path: str, mark: str, words: Words) -> str:

@@ -38,10 +38,12 @@ trains = "TODO"
 """
 LEFT_TO_WRITE = """{file} has the entry {name!r}. Left to write:
 1. each TODO of the entry; the head of the file says what the keys mean
-2. `make outputs`, which makes attn_docs/exhibits/practice/{name}.py and the bug's table
-3. on the page, in both languages, under the heading of its property: a paragraph on the bug,
-   and under it the include of its table, as the other bugs have it
-4. `make figures`, which gives it a row in the grid of its section"""
+2. its title in both languages, in text.toml beside the entry, under [bugs]
+3. `make outputs`, which makes attn_docs/exhibits/practice/{name}.py and how the bug's fold begins;
+   what it ends at with five seeds is measured by the page's benchmark
+4. on the page, in both languages, under the heading of its property: the include of that beginning,
+   a paragraph on the bug, and </details>, as the other bugs have it
+5. `make figures`, which gives it a row in the grid of its section"""
 
 
 @dataclass(frozen=True)

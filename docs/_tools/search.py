@@ -27,6 +27,7 @@ CUTS = "\u200b"  # between the Chinese words that the builder found; the worker 
 CODE = re.compile(r"(?:attn_docs/\S+\.py)?<pre>(.*?)</pre>", re.S)
 PARAGRAPH = re.compile(r"<(/?)(?:p|li)>")
 WORD = re.compile(r"[^\W\d]\w+|\d{3,}")
+POWER = re.compile(r"<msup>(<(m[ino])\b[^>]*>[^<]*</\2>)")  # 10⁹ is not 109
 PICTURE = re.compile(r'(?s)<svg\b.*?</svg>|<ol class="stages".*?</ol>')
 FORMULA = re.compile(
     r'(?s)<span class="formula"[^>]*><math>(.*?)<annotation.*?</math></span>'
@@ -43,7 +44,8 @@ def without_pictures(html: str) -> str:
     """Return a page's HTML as search reads it: without figures, formulas as plain text."""
 
     def plain(formula: re.Match[str]) -> str:
-        return re.sub("<[^>]*>", "", (formula[1] or "").replace("<msqrt>", "√"))
+        html = POWER.sub(r"\1^", (formula[1] or "").replace("<msqrt>", "√"))
+        return re.sub("<[^>]*>", "", html)
 
     return FORMULA.sub(plain, PICTURE.sub(" ", html))
 

@@ -3,6 +3,7 @@
 import math
 import re
 import types
+from pathlib import Path
 
 import pytest
 import torch
@@ -18,7 +19,9 @@ from attn_docs.practice.bugs_that_train import (
     ROUND,
     WORDS,
     NextWord,
+    fit,
     rounds,
+    train,
 )
 from attn_docs.testing import PROPERTIES, check_module
 from docs._tools.blocks import ROOT
@@ -26,6 +29,7 @@ from docs._tools.bugs import FOLDER, RIGHT
 from docs._tools.page import page_module
 
 bugs = page_module("practice/bugs-that-train", "bugs")
+tables = page_module("practice/bugs-that-train", "tables")
 
 every_bug = pytest.mark.parametrize("name", bugs.ORDER)
 PAGES = sorted((ROOT / "docs/practice/bugs-that-train").glob("*.md"))
@@ -229,12 +233,93 @@ def test_loss_is_one_step_of_next_word() -> None:
     assert bugs.losses("none")[0] == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def atlas(page: Path) -> str:
+    """Return the part of a page in which each property has its section."""
+    return page.read_text(encoding="utf-8").partition("{ #the-formula }")[2]
+
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+@every_page
 def test_page_has_a_heading_for_each_property_and_each_bugs_lines(page) -> None:
-    text = page.read_text(encoding="utf-8")
+    text = atlas(page)
     ending = ".zh.md" if page.name.endswith(".zh.md") else ".md"
     anchors = re.findall(r"^### .*\{ #([a-z-]+) \}$", text, re.M)
     assert anchors == [name.replace(" ", "-") for name in bugs.COLUMNS]
     shown = re.findall(r"bugs-that-train/made/([a-z-]+?)(?:\.zh)?\.md", text)
-    assert shown == ["losses", *(name.replace("_", "-") for name in bugs.ORDER)]
-    assert text.count(f'{ending}"\n') >= len(bugs.ORDER)
+    assert shown == [name.replace("_", "-") for name in bugs.ORDER]
+    assert text.count(f'{ending}"\n') == len(bugs.ORDER)
+
+
+@every_page
+def test_each_bug_stands_under_its_property_in_a_fold_that_is_closed(page) -> None:
+    for section in atlas(page).split("\n### ")[1:]:
+        anchor = re.match(r".*\{ #([a-z-]+) \}\n", section)[1]
+        shown = re.findall(r"^--8<-- .*made/([a-z-]+).*\n\n(?:\S.*\n)+\n</details>$", section, re.M)
+        made_for = [b.name for b in bugs.BUGS.values() if b.property.replace(" ", "-") == anchor]
+        assert shown == [name.replace("_", "-") for name in made_for]
+        assert section.count("</details>") == len(shown)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@every_bug
+def test_title_of_a_bug_says_how_it_trains_and_its_fold_has_an_address(name, language) -> None:
+    text = tables.TABLES[name.replace("_", "-")](language)
+    assert text.startswith(f'<details class="bug" id="bug-{name.replace("_", "-")}" markdown="1">')
+    title, *rest = text.partition("</summary>")
+    words = tables.texts(tables.__file__, "short", language)
+    kind = bugs.training(name).kind
+    assert [said for said, short in words.items() if title.endswith(short)] == [kind]
+    lines = [line for line in "".join(rest).splitlines() if line.startswith("- ")]
+    assert len(lines) == len(set(lines))
+    assert f"- {bugs.BUGS[name].wrong}\n+ {bugs.BUGS[name].right}\n" in text
+
+
+def test_what_a_bug_is_called_has_no_twin() -> None:
+    for language in ("en", "zh"):
+        names = tables.texts(tables.__file__, "bugs", language)
+        assert list(names) == bugs.ORDER
+        assert len(set(names.values())) == len(names)
+
+
+def test_a_map_is_what_moves_an_output_when_a_word_is_moved() -> None:
+    """By small steps, in a layer trained anew by the function that others call."""
+    attention = bugs.layer("right")
+    torch.manual_seed(0)
+    model = NextWord(attention).double()
+    fit(model)
+    model.eval()
+    words = torch.tensor([bugs.ROW])
+    mask = (words > 0)[:, None, None].repeat(1, 1, LENGTH, 1)
+    x = (model.words(words) + model.places).detach()
+    sizes = torch.zeros(LENGTH, LENGTH, dtype=torch.float64)
+    for column in range(LENGTH):
+        for number in range(EMBED_DIM):
+            step = torch.zeros_like(x)
+            step[0, column, number] = 1e-6
+            with torch.no_grad():
+                ends = [attention(x + s, attn_mask=mask, is_causal=True) for s in (step, -step)]
+            sizes[:, column] += ((ends[0] - ends[1])[0] / 2e-6).square().sum(-1)
+    sizes = sizes.sqrt()
+    shares = sizes / sizes.sum(-1, keepdim=True).clamp_min(1e-12)
+    torch.testing.assert_close(bugs.dependence("right", bugs.ROW), shares, rtol=0, atol=1e-5)
+
+
+def test_maps_show_what_the_page_says_of_them() -> None:
+    back, later = (dict(zip(bugs.MAPS, found, strict=True)) for found in zip(
+        *map(bugs.taken, bugs.MAPS), strict=True
+    ))  # fmt: skip
+    assert back["right"] > 0.75 > 2 * back["scrambled_heads"]
+    assert later["right"] == later["ignored_mask"] == 0
+    assert min(later["causal_only_in_training"], later["scrambled_heads"]) > 0.2
+    shares = bugs.dependence("ignored_mask", bugs.ROW)
+    padding = bugs.ROW.count(0)
+    assert (shares[padding : 2 * padding, :padding].sum(1) > 0.5).all()  # not so in the right layer
+    assert bugs.dependence("right", bugs.ROW)[padding:, :padding].sum() == 0
+
+
+def test_training_a_layer_is_training_its_model() -> None:
+    torch.manual_seed(3)
+    losses = fit(NextWord(None).double(), steps=5, seed=3)
+    assert losses == train(None, steps=5, seed=3)

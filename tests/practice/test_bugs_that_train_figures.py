@@ -1,6 +1,5 @@
 """The grids show each verdict at its place, the curves the losses of the runs."""
 
-import math
 import re
 from xml.etree import ElementTree as ET
 
@@ -88,19 +87,52 @@ def test_description_of_a_grid_names_what_catches_each_bug(language):
 
 
 @languages
-@pytest.mark.parametrize("name", figures.CURVES)
-def test_curves_are_the_losses(language, name):
-    root = parse("curves", language)
-    groups = {group.get("data-part"): group for group in root.iter("g")}
-    ends = {}
-    for part, run in ((f"right-{name}", "right"), (f"wrong-{name}", name)):
-        values = [value for value in bugs.losses(run) if not math.isnan(value)]
-        numbers = [float(n) for n in re.findall(r"-?[\d.]+", groups[part].find("path").get("d"))]
-        if len(values) == 1:
-            continue
-        heights = numbers[1::2]
-        expected = figures.smooth(tuple(values))
-        ends[part] = (heights[0], heights[-1], expected[0], expected[-1])
-    for top, bottom, first, final in ends.values():
-        # 74 units stand for 3.45 nats
-        assert bottom - top == pytest.approx((first - final) * 74 / 3.45, abs=0.2)
+@pytest.mark.parametrize("letter", figures.CHALLENGE)
+def test_curves_are_the_losses(language, letter):
+    groups = {group.get("data-part"): group for group in parse("curves", language).iter("g")}
+    numbers = re.findall(r"-?[\d.]+", groups[letter].find("path").get("d"))
+    heights = [float(number) for number in numbers][1::2]
+    expected = figures.smooth(bugs.losses(figures.CHALLENGE[letter]))
+    # 92 units stand for 3.3 nats
+    assert heights[-1] - heights[0] == pytest.approx(
+        (expected[0] - expected[-1]) * 92 / 3.3, abs=0.2
+    )
+
+
+@languages
+def test_the_challenge_does_not_tell_which_layer_is_right(language):
+    labels = {text.text for text in parse("curves", language).iter("text")}
+    for letter, name in figures.CHALLENGE.items():
+        assert any(label.startswith(letter) for label in labels)
+        assert not any(name in label for label in labels)
+    assert list(figures.CHALLENGE.values()).count("right") == 1
+    ends = [bugs.last(bugs.losses(name)) for name in figures.CHALLENGE.values()]
+    assert min(ends) < bugs.last(bugs.losses("right")) < max(ends)
+
+
+@languages
+@pytest.mark.parametrize("name", bugs.MAPS)
+def test_each_cell_of_a_map_is_a_share(language, name):
+    group = next(g for g in parse("maps", language).iter("g") if g.get("data-map") == name)
+    shares = bugs.dependence(name, bugs.ROW)
+    cells = {}
+    for cell in group.iter("rect"):
+        place = (int(cell.get("data-row")), int(cell.get("data-column")))
+        cells[place] = float(cell.get("fill-opacity"))
+        assert cells[place] == pytest.approx(float(shares[place]), abs=0.006)
+    left, top = (min(float(cell.get(side)) for cell in group.iter("rect")) for side in "xy")
+    for cell in group.iter("rect"):
+        across = (float(cell.get("x")) - left) / figures.CELL
+        down = (float(cell.get("y")) - top) / figures.CELL
+        first = (min(row for row, _ in cells), min(column for _, column in cells))
+        assert down + first[0] == pytest.approx(int(cell.get("data-row")))
+        assert across + first[1] == pytest.approx(int(cell.get("data-column")))
+    assert len(cells) == int((shares >= figures.LEAST).sum())
+
+
+@languages
+def test_description_of_the_maps_has_the_shares(language):
+    desc = next(parse("maps", language).iter("desc")).text
+    for name in bugs.MAPS:
+        for share in bugs.taken(name):
+            assert re.search(rf"\b{round(100 * share)} ?%", desc)

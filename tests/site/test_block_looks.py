@@ -17,6 +17,8 @@ WORDS = {
     "skipped": "not run: ",
     "ran": "ran",
     "reveal": "show",
+    "exhibit": "wrong",
+    "wrong": "ran, wrong",
     "whole": "all",
     "checked": "with {versions}: {tests}",
 }
@@ -77,6 +79,8 @@ def test_an_exhibit_tells_its_bug_when_asked(visit):
     box.check()
     assert all(part.is_visible() for part in told.all())
     assert code.locator(".wrong").evaluate("e => getComputedStyle(e).backgroundColor") != plain
+    expect(shown.locator(".filename")).to_contain_text("Wrong on purpose")
+    expect(shown.locator(".ran")).to_have_text("✗")
 
 
 def test_offers_are_the_public_names_of_a_module():

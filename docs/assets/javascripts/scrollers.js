@@ -12,4 +12,5 @@
     })
   }
   for (const type of ["load", "resize"]) addEventListener(type, mark)
+  addEventListener("toggle", mark, true) // what was folded had no width
 })()

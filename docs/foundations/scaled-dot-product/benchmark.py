@@ -1,5 +1,6 @@
 """Dot product against additive scores, PyTorch's function, and what learning does without √d."""
 
+import itertools
 import runpy
 from collections.abc import Callable
 
@@ -13,9 +14,10 @@ from docs._kit.measured import Measurement, measurement
 from docs._tools.blocks import ROOT
 
 EXAMPLE = ROOT / "attn_docs/examples/foundations/scaled_dot_product/learns.py"
-STEPS = 60
-# head size, whether scores are divided by √d, learning rate
-RUNS = ((8, False, 1.0), (512, False, 1.0), (512, True, 1.0), (512, False, 0.3))
+STEPS = 30
+SIZES = (8, 64, 512)
+RATES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+LARGEST = 1000.0  # a loss above it, or NaN, is kept as this: the run diverged
 BATCH, LENGTH, SIZE = 4, 512, 64
 # What the page says of a way holds for this kernel only.
 KERNELS = {
@@ -42,14 +44,18 @@ def calls(length: int = LENGTH) -> dict[str, Callable[[], Tensor]]:
 
 
 def learning() -> Measurement:
-    """Return the losses of the page's example, step by step."""
-    train = runpy.run_path(str(EXAMPLE))["train"]
-    setting = {"quantity": "loss", "unit": "nat", "kernel": "aten::bmm"}
-    values = [
-        setting | {"d": d, "scaled": scaled, "rate": rate, "step": step, "value": round(loss, 4)}
-        for d, scaled, rate in RUNS
-        for step, loss in enumerate(train(d, d**-0.5 if scaled else 1.0, rate, STEPS + 1))
-    ]
+    """Return the losses of the page's example, before the first steps and after the last."""
+    train = runpy.run_path(str(EXAMPLE), run_name="measured")["train"]
+    values = []
+    for d, scaled, rate in itertools.product(SIZES, (False, True), RATES):
+        losses = train(d, d**-0.5 if scaled else 1.0, rate, STEPS)
+        setting = {"quantity": "loss", "unit": "nat", "kernel": "aten::bmm"}
+        setting |= {"d": d, "scaled": scaled, "rate": rate}
+        values += [
+            setting | {"step": step, "value": round(losses[step], 4) if fine else LARGEST}
+            for step in (0, 1, 2, STEPS)
+            for fine in (losses[step] < LARGEST,)
+        ]
     return measurement(values, threads=1)
 
 

@@ -25,6 +25,8 @@ from docs._kit.draw import (
 from docs._kit.measured import load
 from docs._kit.text import texts
 
+from .benchmark import LARGEST, RATES, STEPS
+
 KEY = "foundations-scaled-dot-product"
 SIZES = tuple(2**power for power in range(11))
 KEYS = 64
@@ -89,9 +91,9 @@ def numbers() -> dict[str, str]:
     """
     result = {"entropy_max": f"{math.log(KEYS):.3g}"}
     for scaled in (False, True):
+        setting = "scaled" if scaled else "unscaled"
         for measurement in measure_scale(scaled=scaled):
-            for name in ("logit_std", "entropy", "gradient_median", "gradient_mean"):
-                setting = "scaled" if scaled else "unscaled"
+            for name in measurement._fields[1:]:
                 value = getattr(measurement, name)
                 result[f"{name}_{setting}_{measurement.head_dim}"] = f"{value:.2g}"
     return result
@@ -133,7 +135,7 @@ def block_diagram(language: str) -> str:
     arrow(drawing, (middle, y + height + 2), (middle, y + height + 20))
     _tensor(drawing, text["output"], "ne", middle - 62, y + height + 22, 124)
     sizes = {"desc": text["desc"].format(**_EXAMPLE), "title": text["title"]}
-    return finish(drawing.as_svg(header=""), f"{KEY}-block-diagram", **sizes)
+    return finish(drawing.as_svg(header=""), f"{KEY}-block-diagram", **sizes, zoom=1.0)
 
 
 def _tensor(
@@ -218,12 +220,12 @@ def sqrt_d(language: str) -> str:
     """Chart the logits, the entropy and the gradient against d, with and without the scale."""
     text = texts(__file__, "sqrt-d", language)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(340, 454)
+        figure = chart.new_figure(340, 388)
         for index, panel in enumerate(_PANELS):
-            top = 26 + 150 * index
-            figure.text(0, 1 - (top - 20) / 454, text[panel.name], weight="bold", va="top")
-            _plot(chart.panel(figure, 34, top, 288, 98), panel, text)
-        figure.text(322 / 340, 4 / 454, text["x"], ha="right", va="baseline")
+            top = 26 + 128 * index
+            figure.text(0, 1 - (top - 20) / 388, text[panel.name], weight="bold", va="top")
+            _plot(chart.panel(figure, 34, top, 288, 78), panel, text)
+        figure.text(322 / 340, 4 / 388, text["x"], ha="right", va="baseline")
         desc = text["desc"].format(**numbers())
         return chart.finish(figure, f"{KEY}-sqrt-d", text["title"], desc)
 
@@ -251,56 +253,52 @@ def _plot(axes: Axes, panel: _Panel, text: dict[str, str]) -> None:
         axes.text(x, y, text[series], ha=across, va=up, gid=f"part:{panel.name}-{series}-label")
 
 
-_RUNS = {
-    # series -> what was measured, its look, and where its label stands
-    "unscaled-512": (
-        {"d": 512, "scaled": False, "rate": 1.0},
-        _LOOKS["unscaled"] | {"markevery": 10},
-        (60, 9.3, "right"),
-    ),
-    "unscaled-8": (
-        {"d": 8, "scaled": False, "rate": 1.0},
-        {"color": chart.INK, "linewidth": 1.5, "linestyle": (0, (1, 1))},
-        (60, 1.0, "right"),
-    ),
-    "scaled-512": (
-        {"d": 512, "scaled": True, "rate": 1.0},
-        _LOOKS["scaled"] | {"markevery": 10},
-        (60, -0.9, "right"),
-    ),
+_SIZES = {
+    # head size -> the look of its line
+    8: {"color": chart.INK, "marker": "o", "linestyle": (0, (1, 1))},
+    64: {"color": chart.ACCENT_2, "marker": "s", "linestyle": (0, (4, 2))},
+    512: {"color": chart.ACCENT, "marker": "^", "linestyle": "solid"},
 }
+_NAMED = {8: 1.3, 64: 3.2, 512: 5.7}  # head size -> height of its name, left of its line
 
 
 def learning(language: str) -> str:
-    """Chart the loss of the page's small task against the step, for three settings."""
+    """Chart the loss after training against the learning rate, without and with the division."""
     text = texts(__file__, "learning", language)
-    measured = load(__file__)["learning"]
-    guess = math.log(8)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 226)
-        axes = chart.panel(figure, 30, 26, 362, 158)
-        axes.set_xlim(0, 60)
-        axes.set_ylim(-1.5, 10)
-        chart.set_ticks(axes, "x", {step: str(step) for step in range(0, 61, 20)})
-        chart.set_ticks(axes, "y", {loss: str(loss) for loss in range(0, 11, 2)})
-        figure.text(0, 1 - 4 / 226, text["y"], weight="bold", va="top")
-        figure.text(392 / 400, 4 / 226, text["x"], ha="right", va="baseline")
-        dots = {"color": chart.INK, "linestyle": (0, (1, 3)), "linewidth": 1.5}
-        axes.plot([0, 60], [guess, guess], **dots, gid="part:guess")
-        axes.text(60, guess + 0.2, text["guess"], ha="right", va="bottom", gid="part:guess-label")
-        ends = {}
-        for series, (setting, look, (x, y, across)) in _RUNS.items():
-            losses = [measured("loss", step=step, **setting) for step in range(61)]
-            axes.plot(range(61), losses, **look, gid=f"part:{series}")
-            axes.text(x, y, text[series], ha=across, va="center", gid=f"part:{series}-label")
-            ends[series.replace("-", "_")] = f"{losses[0]:.1f}", f"{losses[-1]:.1f}"
-        said = {
-            f"{k}_{w}": v
-            for k, pair in ends.items()
-            for w, v in zip(("first", "last"), pair, strict=True)
-        }
-        desc = text["desc"].format(**said, guess=f"{guess:.1f}")
+        figure = chart.new_figure(400, 296)
+        for index, scaled in enumerate((False, True)):
+            top = 26 + 136 * index
+            name = "scaled" if scaled else "unscaled"
+            figure.text(0, 1 - (top - 20) / 296, text[name], weight="bold", va="top")
+            _plot_learning(chart.panel(figure, 20, top, 372, 90), text, scaled=scaled)
+        figure.text(392 / 400, 4 / 296, text["x"], ha="right", va="baseline")
+        desc = text["desc"].format(guess=f"{math.log(8):.1f}")
         return chart.finish(figure, f"{KEY}-learning", text["title"], desc)
+
+
+def _plot_learning(axes: Axes, text: dict[str, str], *, scaled: bool) -> None:
+    measured, name = load(__file__)["learning"], "scaled" if scaled else "unscaled"
+    axes.set_xscale("log")
+    axes.set_xlim(0.00014, 33)
+    axes.set_ylim(0, 7)
+    chart.set_ticks(axes, "x", {rate: f"{rate:g}" for rate in (0.001, 0.01, 0.1, 1.0, 10.0)})
+    chart.set_ticks(axes, "y", {loss: str(loss) for loss in (0, 2, 4, 6)})
+    guess = math.log(8)
+    dots = {"color": chart.INK, "linestyle": (0, (1, 3)), "linewidth": 1.5}
+    axes.plot([0.00014, 33], [guess, guess], **dots, gid=f"part:{name}-guess")
+    if scaled:
+        axes.text(0.00016, guess + 0.4, text["same"], gid="part:same-label")
+        axes.text(0.00016, guess - 0.5, text["guess"], va="top", gid="part:guess-label")
+    for size, look in _SIZES.items():
+        losses = [measured("loss", step=STEPS, d=size, scaled=scaled, rate=r) for r in RATES]
+        shown = [loss for loss in losses if loss < LARGEST]
+        shown += [7.0] * (len(shown) < len(losses))  # a line that diverges leaves at the top
+        rates = RATES[: len(shown)]
+        axes.plot(rates, shown, **look, linewidth=2, markersize=5, gid=f"part:{name}-{size}")
+        if not scaled:
+            at = {"ha": "right", "va": "center", "gid": f"part:{name}-{size}-label"}
+            axes.text(0.0009, _NAMED[size], f"d = {size}", **at)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {

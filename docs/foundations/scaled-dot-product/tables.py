@@ -82,7 +82,7 @@ def _kernel(measured: Measurement, way: str) -> str:
 POWERS = 11  # d = 1, 2, 4, …, 1024
 KEYS = 6
 SEED = 3
-TABULATED = (1, 4, 16, 64, 256, 1024)
+TABULATED = (1, 4, 16, 64, 256, 512, 1024)
 
 
 @functools.cache
@@ -141,15 +141,15 @@ def numbers() -> dict[str, str]:
     powers = torch.exp(torch.tensor([0.0, 1.0, 1.0]) / math.sqrt(3))
     weights = powers / powers.sum()
     measured, learned = load(__file__)["additive"], load(__file__)["learning"]
-    stuck = {"d": 512, "scaled": False, "rate": 1.0}
+    torn = {"d": 512, "scaled": False, "rate": 1.0}
     length, batch = (measured.values[0][name] for name in ("length", "batch"))
     return {
         "all_weights": f"{batch * weight_bytes(length, length) / 2**20:.2g}",
         "fused_memory": _two_digits(measured("peak memory", way="pytorch")),
         "fused_time": f"{measured('time', way='pytorch'):.2g}",
-        "first_loss": f"{learned('loss', step=0, **stuck):.1f}",
-        "last_loss": f"{learned('loss', step=60, **stuck):.1f}",
-        "rescued_loss": f"{learned('loss', step=60, **stuck | {'rate': 0.3}):.2f}",
+        "first_loss": f"{learned('loss', step=0, **torn):.0f}",
+        "second_loss": f"{learned('loss', step=1, **torn):.0f}",
+        "third_loss": f"{learned('loss', step=2, **torn):.2g}",
         "longest": f"{LENGTHS[-1]:,}",
         "longest_weights": _bytes(weight_bytes(LENGTHS[-1], LENGTHS[-1])),
         "blind_guess": f"{math.log(8):.1f}",

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 
 import torch
 
-from attn_docs.practice.bugs_that_train import EMBED_DIM, LENGTH, NUM_HEADS, ROUND, WORDS, train
+from attn_docs.practice.bugs_that_train import (
+    EMBED_DIM,
+    LENGTH,
+    NUM_HEADS,
+    ROUND,
+    WORDS,
+    NextWord,
+    fit,
+    train,
+)
 from attn_docs.testing import Adapter, Finding, Report, check_module
 from docs._kit.measure import one_thread
 from docs._kit.measured import load as load_measured
@@ -17,6 +26,10 @@ from docs._tools.bugs import load
 SECTIONS, BUGS = load()
 COLUMNS = [prop for section in SECTIONS.values() for prop in section]
 ORDER = [name for section in SECTIONS.values() for names in section.values() for name in names]
+
+# layers whose maps are shown, for three words of padding and then the same four over and over
+MAPS = ("right", "ignored_mask", "causal_only_in_training", "scrambled_heads")
+ROW = (0, 0, 0, 6, 2, 4, 3, 6, 2, 4, 3, 6)
 
 
 def bugs_of(section: str) -> list[str]:
@@ -38,6 +51,44 @@ def losses(name: str, *, grouped: bool = False) -> tuple[float, ...]:
     """Train an exhibit, "right", or "none" for no attention at all; return the losses."""
     with one_thread():
         return tuple(train(None if name == "none" else layer(name, grouped=grouped)))
+
+
+@functools.cache
+def dependence(name: str, row: tuple[int, ...]) -> torch.Tensor:
+    """Return how much of what moves each output of a trained layer comes from each word (n, n).
+
+    It is the size of the gradient of an output with respect to a word, as a share of its row; a row
+    is zero if nothing moves its output. The layer is in evaluation, on a row of the task.
+    """
+    words = torch.tensor([row])
+    attention = layer(name)
+    torch.manual_seed(0)
+    model = NextWord(attention).double()
+    with one_thread():
+        fit(model)
+        model.eval()
+        mask = (words > 0)[:, None, None].repeat(1, 1, LENGTH, 1)  # b 1 n n
+        x = (model.words(words) + model.places).detach()  # b n e
+
+        def attend(x: torch.Tensor) -> torch.Tensor:
+            output: torch.Tensor = attention(x, attn_mask=mask, is_causal=True)
+            return output
+
+        moves = torch.autograd.functional.jacobian(attend, x)[0, :, :, 0]  # n e n e
+    sizes: torch.Tensor = moves.square().sum((1, 3)).sqrt()  # n n
+    return sizes / sizes.sum(-1, keepdim=True).clamp_min(1e-12)
+
+
+def taken(name: str) -> tuple[float, float]:
+    """Return what the outputs take on average from three words back, and from later words.
+
+    The first is of those words that can be known, the second of all but padding.
+    """
+    shares = dependence(name, ROW)
+    first = ROW.count(0)
+    known = range(first + ROUND - 1, len(ROW))
+    back = sum(float(shares[word, word - ROUND + 1]) for word in known) / len(known)
+    return back, float(shares.triu(1)[first:].sum(1).mean())
 
 
 def step(module: torch.nn.Module, x: torch.Tensor, cache: torch.Tensor | None) -> tuple:

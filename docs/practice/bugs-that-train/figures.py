@@ -1,7 +1,6 @@
 """Figures of the chapter on bugs that train."""
 
 import functools
-import math
 from collections.abc import Callable
 
 import drawsvg
@@ -13,10 +12,14 @@ from docs._kit.text import texts
 
 from .bugs import (
     COLUMNS,
+    MAPS,
+    ROW,
     SECTIONS,
     bugs_of,
+    dependence,
     last,
     losses,
+    taken,
     training,
     verdicts,
 )
@@ -31,13 +34,11 @@ LOOKS: dict[str, dict[str, object]] = {
     "no verdict": {"fill": "none", "stroke": INK},
 }
 
-CURVES = (
-    "value_from_key",
-    "causal_only_in_training",
-    "causal_only_in_eval",
-    "inverted_mask",
-    "nan_in_empty_rows",
-)
+# three layers without their names: which is right is the first question of the page
+CHALLENGE = {"A": "scaled_by_embed_dim", "B": "right", "C": "softmax_over_queries"}
+
+# of a map: the size of a cell, the least share that is drawn, and where the first one begins
+CELL, LEAST, FIRST = 12, 0.06, 18
 
 
 def smooth(values: tuple[float, ...]) -> list[float]:
@@ -47,45 +48,78 @@ def smooth(values: tuple[float, ...]) -> list[float]:
 
 
 def curves(language: str) -> str:
-    """Chart the loss of five wrong layers, each beside the right one."""
+    """Chart the losses of three layers side by side, without saying which is right."""
     text = texts(__file__, "curves", language)
-    width, height = 352, 360
+    width, height = 352, 164
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(width, height)
-        for index, name in enumerate(CURVES):
-            left, top = 26 + 164 * (index % 2), 26 + 116 * (index // 2)
-            figure.text(
-                left / width, 1 - (top - 20) / height, text[name], weight="bold", va="top", size=11
-            )
-            axes = chart.panel(figure, left, top, 146, 74)
+        for index, (letter, name) in enumerate(CHALLENGE.items()):
+            left = 20 + 114 * index
+            end = text["ends"].format(letter=letter, last=f"{last(losses(name)):.1f}")
+            figure.text(left / width, 1 - 6 / height, end, weight="bold", va="top", size=12)
+            axes = chart.panel(figure, left, 28, 98, 92)
             axes.set_xlim(0, 61)
-            axes.set_ylim(-0.15, 3.3)
+            axes.set_ylim(0, 3.3)
             chart.set_ticks(axes, "x", {1: "1", 30: "30", 60: "60"})
             chart.set_ticks(axes, "y", {0: "0", 1: "1", 2: "2", 3: "3"})
-            steps = range(1, 61)
-            dots = {"color": chart.INK, "linestyle": (0, (1, 2)), "linewidth": 1.5}
-            axes.plot(steps, smooth(losses("right")), **dots, gid=f"part:right-{name}")
-            mine = [value for value in losses(name) if not math.isnan(value)]
             line = {"color": chart.ACCENT, "linewidth": 2}
-            if len(mine) == 1:
-                line |= {"marker": "s", "markersize": 7, "markeredgewidth": 0}
-            mine = smooth(tuple(mine)) if len(mine) > 1 else mine
-            axes.plot(steps[: len(mine)], mine, **line, gid=f"part:wrong-{name}")
-        for index, key in enumerate(("right", "wrong", "axes")):
-            figure.text(200 / width, 1 - (290 + 20 * index) / height, text[key], va="top")
+            axes.plot(range(1, 61), smooth(losses(name)), **line, gid=f"part:{letter}")
+        figure.text(20 / width, 1 - 146 / height, text["axes"], va="top")
         panels = text["join"].join(
-            text["panel"].format(
-                name=text[name],
-                kind=text["nan"]
-                if training(name).kind == "breaks"
-                else text["ends"].format(last=f"{last(losses(name)):.2f}"),
-            )
-            for name in CURVES
+            text["ends"].format(letter=letter, last=f"{last(losses(name)):.1f}")
+            for letter, name in CHALLENGE.items()
         )
-        desc = text["desc"].format(
-            start=f"{losses('right')[0]:.2f}", right=f"{last(losses('right')):.2f}", panels=panels
-        )
+        start = f"{losses('right')[0]:.1f}"
+        desc = text["desc"].format(start=start, panels=panels)
         return chart.finish(figure, f"{KEY}-curves", text["title"], desc)
+
+
+def maps(language: str) -> str:
+    """Draw which words each output depends on, in the right layer and in three wrong ones."""
+    text = texts(__file__, "maps", language)
+    side = CELL * len(ROW)
+    drawing = canvas(352, 2 * (side + 58) + 6)
+    for index, name in enumerate(MAPS):
+        left, top = FIRST + 182 * (index % 2), 42 + (side + 58) * (index // 2)
+        write(drawing, text[name], left, top - 30, 12, text_anchor="start", font_weight="bold")
+        for place, word in enumerate(ROW):
+            label, middle = str(word) if word else "\N{MIDDLE DOT}", CELL * (place + 0.5)
+            write(drawing, label, left + middle, top - 9, 11)
+            if left == FIRST:
+                write(drawing, label, left - 8, top + middle, 11)
+        drawing.append(_map(name, left, top))
+    write(drawing, text["axes"], FIRST, 2 * (side + 58) - 4, 11, text_anchor="start")
+    told = text["join"].join(
+        text["panel"].format(name=text[name], back=round(100 * back), later=round(100 * later))
+        for name in MAPS
+        for back, later in [taken(name)]
+    )
+    desc = text["desc"].format(maps=told)
+    return finish(drawing.as_svg(header=""), f"{KEY}-maps", text["title"], desc, zoom=1.4)
+
+
+def _map(name: str, left: float, top: float) -> drawsvg.Group:
+    """Return the cells of a map that can be seen, on a grid of lines."""
+    group, side = drawsvg.Group(data_map=name), CELL * len(ROW)
+    lines = "".join(
+        f"M{left:g} {top + CELL * at:g}h{side:g}M{left + CELL * at:g} {top:g}v{side:g}"
+        for at in range(len(ROW) + 1)
+    )
+    group.append(drawsvg.Path(lines, fill="none", stroke=INK, stroke_opacity=0.2))
+    shares = drawsvg.Group(fill=ACCENT)
+    for (row, column), share in seen(name).items():
+        place = (left + CELL * column, top + CELL * row, CELL, CELL)
+        where = {"data_row": row, "data_column": column}
+        shares.append(drawsvg.Rectangle(*place, fill_opacity=f"{share:.2f}", **where))
+    group.append(shares)
+    return group
+
+
+def seen(name: str) -> dict[tuple[int, int], float]:
+    """Return the shares of a map that are large enough to be seen, by output and word."""
+    shares = enumerate(dependence(name, ROW).tolist())
+    every = {(row, column): share for row, line in shares for column, share in enumerate(line)}
+    return {place: share for place, share in every.items() if share >= LEAST}
 
 
 def cells_of(name: str) -> list[str]:
@@ -134,7 +168,7 @@ def matrix(language: str, section: str) -> str:
     """Draw which check catches which bug of a section of the page."""
     text = texts(__file__, "matrix", language)
     names = bugs_of(section)
-    top, row_height = 136, 30
+    top, row_height = 116, 28
     below = top + row_height * len(names) + 14
     places = column_places(section)
     drawing = canvas(max(WIDTH, places[-1] + SIZE), below + 2 * LINE + 8)
@@ -200,5 +234,6 @@ def _mark(verdict: str, x: float, y: float) -> str:
 
 FIGURES: dict[str, Callable[[str], str]] = {
     "curves": curves,
+    "maps": maps,
     **{f"matrix-{section}": functools.partial(matrix, section=section) for section in SECTIONS},
 }

@@ -1,4 +1,4 @@
-"""For each bug the wrong line and the right one, what training shows, and what the report says."""
+"""For each bug how its entry begins: its two lines, what training shows, what the report says."""
 
 import functools
 from collections import Counter
@@ -13,21 +13,36 @@ from .benchmark import LONG, STEPS
 from .bugs import (
     BUGS,
     COLUMNS,
+    MAPS,
     ORDER,
     ended,
     entropy,
     finding,
     floor,
+    taken,
     training,
 )
 
 MEASURED = load(__file__)["seeds"]
 
 
-def lines(name: str, language: str) -> str:
-    """Return a bug's two lines, what its training run came to, and its finding."""
-    bug = BUGS[name]
-    run = training(name)
+ENTRY = """<details class="bug" id="bug-{place}" markdown="1">
+<summary markdown="span">**{title}**{colon}{short}</summary>
+
+```diff
+# {name}.py
+- {wrong}
++ {right}
+```
+
+- {loss}
+{said}
+"""
+
+
+def entry(name: str, language: str) -> str:
+    """Return how a bug's entry begins: its title, lines, losses and finding. The page closes it."""
+    bug, run, found = BUGS[name], training(name), finding(name)
     loss = texts(__file__, "loss", language)[run.kind].format(
         runs=between(run.runs),
         right=between(run.right),
@@ -35,13 +50,21 @@ def lines(name: str, language: str) -> str:
         floor=f"{floor():.2f}",
         step=run.finite + 1,
     )
-    found = finding(name)
     report, cause, colon, stop = texts(__file__, "report", language)["words"]
-    said = [f"- {report}{colon}`{found.property}`{colon}`{found.evidence.rstrip('.')}`{stop}"]
+    said = [f"- {report}{colon}`{found.evidence.rstrip('.')}`{stop}"]
     if found.cause != found.evidence:
         said.append(f"- {cause}{colon}`{found.cause}`{stop}")
-    diff = f"```diff\n# {name}.py\n- {bug.wrong}\n+ {bug.right}\n```"
-    return "\n".join([diff, "", f"- {loss}", *said])
+    return ENTRY.format(
+        place=name.replace("_", "-"),
+        title=texts(__file__, "bugs", language)[name],
+        colon=colon,
+        short=texts(__file__, "short", language)[run.kind],
+        name=name,
+        wrong=bug.wrong,
+        right=bug.right,
+        loss=loss,
+        said="\n".join(said),
+    )
 
 
 def losses(language: str) -> str:
@@ -57,7 +80,7 @@ def losses(language: str) -> str:
 
 TABLES: dict[str, Callable[[str], str]] = {
     "losses": losses,
-    **{name.replace("_", "-"): functools.partial(lines, name) for name in ORDER},
+    **{name.replace("_", "-"): functools.partial(entry, name) for name in ORDER},
 }
 
 
@@ -79,4 +102,6 @@ def numbers() -> dict[str, str]:
         "none": between(ended("none")),
         "entropy": f"{entropy():.2f}",
         "floor": f"{floor():.2f}",
+        **{f"back_{name}": f"{100 * taken(name)[0]:.0f}" for name in MAPS},
+        **{f"later_{name}": f"{100 * taken(name)[1]:.0f}" for name in MAPS},
     }

@@ -9,6 +9,7 @@ def attention(x, matrices):
     return attention_weights(query, key) @ value
 
 
-output = attention(embeddings(), projections(sharpness=6.0))
+w_q, w_k, w_v = projections(sharpness=6.0)
+output = attention(embeddings(), (w_q, w_k, w_v[:, :3]))  # definite, animal, asleep
 print([round(number, 2) for number in output[3].tolist()])  # "it"
 #> [0.03, 0.89, 0.06]

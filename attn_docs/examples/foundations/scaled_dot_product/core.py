@@ -8,7 +8,7 @@ from attn_docs.sentence import MEANINGS, WORDS, embeddings, labelled, projection
 
 
 def attention(query, key, value, mask=None):
-    scores = query @ key.mT / math.sqrt(query.size(-1))  # … n m
+    scores = (query / math.sqrt(query.size(-1))) @ key.mT  # … n m
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf"))  # True may attend
     weights = torch.softmax(scores, dim=-1)  # … n m: each row sums to one

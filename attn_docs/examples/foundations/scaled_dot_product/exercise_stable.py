@@ -4,7 +4,7 @@ from attn_docs.testing import check_attention
 
 
 def attend(query, key, value):
-    scores = query @ key.mT / query.size(-1) ** 0.5  # … n m
+    scores = (query / query.size(-1) ** 0.5) @ key.mT  # … n m
     powers = torch.exp(scores)
     return powers @ value / powers.sum(-1, keepdim=True)  # … n e
 
