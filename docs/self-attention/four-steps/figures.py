@@ -64,12 +64,12 @@ class _Place(NamedTuple):
 
 
 _PLACES = {
-    "query": _Place(45, 40, 30),
-    "key": _Place(45, 92, 30),
-    "score": _Place(137, 92, 29),
-    "weight": _Place(168, 92, 32),
-    "value": _Place(202, 92, 48.5),
-    "output": _Place(202, 224, 48.5),
+    "query": _Place(45, 40, 29),
+    "key": _Place(45, 92, 29),
+    "score": _Place(134, 92, 33),
+    "weight": _Place(169, 92, 34),
+    "value": _Place(205, 92, 48),
+    "output": _Place(205, 224, 48),
 }
 
 
@@ -81,7 +81,8 @@ def layer(language: str) -> str:
     for name, matrix in matrices().items():
         place = _PLACES[name]
         _matrix(drawing, name, matrix, place)
-        middle = place.x + matrix.size(1) * place.width / 2
+        aside = {"score": -2, "weight": 2}.get(name, 0)  # names wider than their columns
+        middle = place.x + matrix.size(1) * place.width / 2 + aside
         above = 10 if name not in columns else 30 if name == "query" else -28
         look = "normal" if name in ("score", "weight") else "bold"
         write(drawing, text[name], middle, place.y - above, 11, font_weight=look)
@@ -91,7 +92,7 @@ def layer(language: str) -> str:
     for row, word in enumerate(WORDS):
         write(drawing, word, 41, 92 + (row + 0.5) * 18, 11, text_anchor="end")
     write(drawing, "it", 41, 49, 11, text_anchor="end")
-    write(drawing, "it", 198, 233, 11, text_anchor="end")
+    write(drawing, "it", 201, 233, 11, text_anchor="end")
     shown = {
         name: _say(matrix, 0 if name in ("query", "key", "value") else 2)
         for name, matrix in matrices().items()
