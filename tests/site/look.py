@@ -89,7 +89,7 @@ FEW = """before => {
         const own = `${element.localName} ${element.getAttribute("class") ?? ""}`
         const kind = `${kinds.get(element.parentElement)} > ${own}`
         times.set(kind, (times.get(kind) ?? 0) + 1)
-        if (times.get(kind) > 2 && !element.closest("svg, math")) element.remove()
+        if (times.get(kind) > 2 && !element.closest("svg, math, .filename")) element.remove()
         else kinds.set(element, kind)
     }
     return Object.fromEntries(times)

@@ -220,12 +220,12 @@ def sqrt_d(language: str) -> str:
     """Chart the logits, the entropy and the gradient against d, with and without the scale."""
     text = texts(__file__, "sqrt-d", language)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(340, 388)
+        figure = chart.new_figure(340, 396)
         for index, panel in enumerate(_PANELS):
             top = 26 + 128 * index
-            figure.text(0, 1 - (top - 20) / 388, text[panel.name], weight="bold", va="top")
+            figure.text(0, 1 - (top - 20) / 396, text[panel.name], weight="bold", va="top")
             _plot(chart.panel(figure, 34, top, 288, 78), panel, text)
-        figure.text(322 / 340, 4 / 388, text["x"], ha="right", va="baseline")
+        figure.text(322 / 340, 4 / 396, text["x"], ha="right", va="baseline")
         desc = text["desc"].format(**numbers())
         return chart.finish(figure, f"{KEY}-sqrt-d", text["title"], desc)
 

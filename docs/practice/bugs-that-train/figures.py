@@ -57,7 +57,7 @@ def curves(language: str) -> str:
             left = 20 + 114 * index
             end = text["ends"].format(letter=letter, last=f"{last(losses(name)):.1f}")
             figure.text(left / width, 1 - 6 / height, end, weight="bold", va="top", size=12)
-            axes = chart.panel(figure, left, 28, 98, 92)
+            axes = chart.panel(figure, left, 28, 92, 92)
             axes.set_xlim(0, 61)
             axes.set_ylim(0, 3.3)
             chart.set_ticks(axes, "x", {1: "1", 30: "30", 60: "60"})
