@@ -64,7 +64,7 @@ REPLACED = """() => {
 # rest as plain text, and of figures and most formulas what a screen reader is told
 THIN = """() => {
     const seen = new Set()
-    for (const word of document.querySelectorAll("pre > code span")) {
+    for (const word of document.querySelectorAll("pre > code span:not(.told)")) {
         if (seen.has(word.className)) word.replaceWith(...word.childNodes)
         else seen.add(word.className)
     }
@@ -89,7 +89,7 @@ FEW = """before => {
         const own = `${element.localName} ${element.getAttribute("class") ?? ""}`
         const kind = `${kinds.get(element.parentElement)} > ${own}`
         times.set(kind, (times.get(kind) ?? 0) + 1)
-        if (times.get(kind) > 2 && !element.closest("svg, math, .filename")) element.remove()
+        if (times.get(kind) > 2 && !element.closest("svg, math")) element.remove()
         else kinds.set(element, kind)
     }
     return Object.fromEntries(times)
