@@ -293,8 +293,10 @@ def test_the_words_that_a_reader_came_with_are_lit_until_put_out(visit, address)
 def test_what_stands_together_is_lit_alone_and_escape_puts_it_out(visit):
     tab = visit("heads/multi-head/?h=multi+head+attention", width=1280).tab
     assert {word.replace("-", " ") for word in lit(tab)} == {"multi head attention"}
-    tab.keyboard.press("/")
+    tab.locator(".md-search__input").focus()
+    expect(tab.locator("#__search")).to_be_checked()
     tab.keyboard.press("Escape")
+    expect(tab.locator("#__search")).not_to_be_checked()
     assert lit(tab), "the key closed the search"
     tab.keyboard.press("Escape")
     assert lit(tab) == []
