@@ -32,6 +32,10 @@ NAV_ZH = """          nav:
 """
 PAGE = "---\ndescription: {0}.\n---\n\n# {0} {{ #top }}\n\n"
 FILES = {
+    "docs/reference/glossary/glossary.toml": (
+        '[rarity]\nen = "rarity"\nzh = "罕见词"\naliases = []\npage = "part/one/"\n'
+        'says.en = "A word that no page has."\nsays.zh = "哪一页都没有的词。"\n'
+    ),
     "attn_docs/__init__.py": "",
     "attn_docs/part/__init__.py": "",
     "attn_docs/part/one.py": 'def one():\n    """Return one."""\n    return 1\n',

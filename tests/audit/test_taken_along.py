@@ -78,7 +78,7 @@ def test_the_offline_copy_opens_from_the_file_system(browser, tmp_path):
             tab.locator(".md-search__input").press("End")
             tab.locator(".md-search-result__list a").first.click(timeout=30_000)
             expect(tab).to_have_url(re.compile(rf"^file:.*/{first}\.html\?h="))
-            expect(tab.locator("article mark").first).to_be_visible()
+            tab.wait_for_function("CSS.highlights.get('sought')?.size > 0")
         tab.locator(".md-header .md-select button").hover()
         tab.locator(".md-select a[hreflang=en]").click()
         expect(tab.locator("html")).to_have_attribute("lang", "en")
