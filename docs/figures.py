@@ -9,7 +9,7 @@ from docs import tables
 from docs._kit import draw
 from docs._kit.draw import ACCENT, ON_ACCENT, SOFT, box, canvas, finish, stage_grid, write
 from docs._kit.text import texts
-from docs._tools.page import DOCS, Place, folders
+from docs._tools.page import DOCS, folders
 
 # Where each stage leads: a page as the home page names it.
 LINKS = {
@@ -93,14 +93,10 @@ FIGURES: dict[str, Callable[[str], str]] = {"map": attention_map, "attention": a
 
 
 def numbers() -> dict[str, str]:
-    """Return how many pages there are in each language, and how many of them are chapters."""
+    """Return how many pages there are in each language."""
     pages = [
-        Place(folder, "zh")
+        folder
         for folder in folders()
         if "\nredirect: " not in (DOCS / folder / "index.zh.md").read_text(encoding="utf-8")
     ]
-    chapters = [page for page in pages if page.is_chapter]
-    return {
-        "chapters": str(len(chapters)),
-        "pages": str(len(pages)),
-    }
+    return {"pages": str(len(pages))}

@@ -12,6 +12,7 @@ from attn_docs.sentence import MEANINGS, WORDS, embeddings, projections
 from docs._kit.text import texts
 from docs._tools.page import page_module
 from tests.conftest import ROOT, Site
+from tests.forms import reset, served_and_shown, without_scripts
 
 tables = page_module("", "tables")
 
@@ -36,11 +37,6 @@ READ = """() => {
         said: form.querySelector("output").textContent,
     }
 }"""
-RESET = """() => {
-    const form = document.querySelector(".attention")
-    form.reset()
-    form.dispatchEvent(new Event("input"))
-}"""
 
 
 def wanted(word: int, sharpness: float, *, causal: bool) -> tuple[torch.Tensor, torch.Tensor]:
@@ -59,7 +55,7 @@ def page(request, visit):
     for case in CASES:
         opened.tab.evaluate(SET, case)
         opened.answers.append(opened.tab.evaluate(READ))
-    opened.tab.evaluate(RESET)
+    reset(opened.tab, ".attention")
     return opened
 
 
@@ -117,19 +113,15 @@ def test_nothing_below_moves_when_something_is_chosen(page, width) -> None:
 
 
 def test_what_the_page_says_before_the_script_runs_is_what_the_script_says(page) -> None:
-    page.tab.evaluate(RESET)
-    before, after = page.tab.evaluate("""async () => {
-        const html = await (await fetch(location)).text()
-        const served = new DOMParser().parseFromString(html, "text/html")
-        return [served, document].map(page => page.querySelector(".attention").innerHTML)
-    }""")
+    reset(page.tab, ".attention")
+    before, after = served_and_shown(page.tab, ".attention")
     assert before == after
     assert not page.complaints
 
 
 def test_it_works_by_keyboard_and_says_so(page) -> None:
     tab, words = page.tab, page.words
-    tab.evaluate(RESET)
+    reset(tab, ".attention")
     form = tab.get_by_role("form", name=words["label"])
     group = form.get_by_role("group", name=words["choose"])
     expect(group.get_by_role("radio")).to_have_count(5)
@@ -172,8 +164,7 @@ def test_a_phone_still_has_the_list_of_pages(visit) -> None:
 
 def test_the_figure_without_scripts_shows_the_same(browser, address) -> None:
     weights, output = wanted(WORDS.index("it"), 6, causal=False)
-    with browser.new_context(java_script_enabled=False) as context:
-        tab = context.new_page()
+    with without_scripts(browser) as tab:
         for url in ("", "zh/"):
             tab.goto(address + url)
             expect(tab.locator(".attention")).to_be_hidden()

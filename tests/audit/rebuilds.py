@@ -11,7 +11,6 @@ import multiprocessing
 import sys
 from multiprocessing.connection import Connection
 
-import jieba
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
@@ -74,7 +73,6 @@ def started(work) -> Connection:
 if __name__ == "__main__":
     sys.argv.append("serve")
     logging.getLogger("mkdocs").setLevel(logging.INFO)
-    jieba.initialize()
     server = started(serve)
     for _ in sys.stdin:
         server.send(True)

@@ -12,6 +12,7 @@ from attn_docs import kv_cache_bytes, load_models, longest_context
 from docs._kit.text import texts
 from docs._tools.page import page_module
 from tests.conftest import ROOT, Site
+from tests.forms import without_scripts
 
 tables = page_module("explore/kv-memory", "tables")
 
@@ -190,8 +191,7 @@ def test_no_other_page_loads_the_script(site: Site) -> None:
 
 
 def test_without_javascript_the_table_remains_and_no_empty_form(browser, address) -> None:
-    with browser.new_context(java_script_enabled=False) as context:
-        tab = context.new_page()
+    with without_scripts(browser) as tab:
         for prefix in ("", "zh/"):
             tab.goto(address + prefix + URL)
             expect(tab.locator(".kv-calculator")).to_be_hidden()

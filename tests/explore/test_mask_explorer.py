@@ -11,6 +11,7 @@ from torch.nn.attention.flex_attention import create_mask
 
 from attn_docs import causal_mask, mask_to_additive, padding_mask, sliding_window_mask
 from tests.conftest import ROOT, Site
+from tests.forms import reset, served_and_shown, without_scripts
 
 URL = "explore/masks/"
 KINDS = ("causal", "window", "prefix", "padding")
@@ -39,13 +40,6 @@ ASK = """cases => {
                 .map(row => row.querySelector("td code").textContent),
         }
     })
-}"""
-
-
-RESET = """() => {
-    const form = document.querySelector(".mask-explorer")
-    form.reset()
-    form.dispatchEvent(new Event("input"))
 }"""
 
 
@@ -89,7 +83,7 @@ def page(request, visit):
     opened = visit(request.param + URL)
     cases = every_combination(101 if request.param else 23)
     opened.answers = list(zip(cases, opened.tab.evaluate(ASK, cases), strict=True))
-    opened.tab.evaluate(RESET)
+    reset(opened.tab, ".mask-explorer")
     return opened
 
 
@@ -188,13 +182,8 @@ def test_the_block_of_the_chapter_shows_the_same_lines(page) -> None:
 
 
 def test_what_the_page_says_before_the_script_runs_is_what_the_script_says(page) -> None:
-    page.tab.evaluate(RESET)
-    before, after = page.tab.evaluate("""async () => {
-        const html = await (await fetch(location)).text()
-        const served = new DOMParser().parseFromString(html, "text/html")
-        const parts = page => [...page.querySelectorAll(".mask-explorer [data-of]")]
-        return [served, document].map(page => parts(page).map(part => part.outerHTML))
-    }""")
+    reset(page.tab, ".mask-explorer")
+    before, after = served_and_shown(page.tab, ".mask-explorer [data-of]")
     assert len(before) == 8
     assert before == after
     assert not page.complaints
@@ -202,7 +191,7 @@ def test_what_the_page_says_before_the_script_runs_is_what_the_script_says(page)
 
 def test_it_works_by_keyboard_and_copies_its_line(page) -> None:
     tab = page.tab
-    tab.evaluate(RESET)
+    reset(tab, ".mask-explorer")
     english = "/zh/" not in tab.url
     labels = ("Queries", "Sliding window", "Copy") if english else ("查询数", "滑动窗口", "复制")
     form = tab.locator(".mask-explorer")
@@ -239,8 +228,7 @@ def test_only_these_pages_load_it_and_without_scripts_the_table_remains(
 ) -> None:
     assert (ROOT / "docs" / URL / "explorer.js").is_file()
     assert site.loading(f"{URL}explorer.js") == [URL, f"zh/{URL}"]
-    with browser.new_context(java_script_enabled=False) as context:
-        tab = context.new_page()
+    with without_scripts(browser) as tab:
         tab.goto(address + URL)
         expect(tab.locator(".mask-explorer")).to_be_hidden()
         expect(tab.get_by_role("cell", name=".tril(-2)")).to_be_visible()

@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from docs._kit.text import texts
 from docs._tools.page import page_module
 from tests.conftest import ROOT, Site
+from tests.forms import reset, served_and_shown, without_scripts
 
 tables = page_module("explore/softmax", "tables")
 chapter = page_module("foundations/scaled-dot-product", "tables")
@@ -38,12 +39,6 @@ ASK = """cases => {
             bars: [...form.querySelectorAll("rect")].map(bar => bar.getAttribute("width")),
         }
     })
-}"""
-
-RESET = """() => {
-    const form = document.querySelector(".softmax-explorer")
-    form.reset()
-    form.dispatchEvent(new Event("input"))
 }"""
 
 
@@ -73,7 +68,7 @@ def is_rounded(text: str, value: float, *, slack: float = 0.0) -> bool:
 def page(request, visit):
     opened = visit(request.param + URL)
     opened.answers = opened.tab.evaluate(ASK, CASES)
-    opened.tab.evaluate(RESET)
+    reset(opened.tab, ".softmax-explorer")
     return opened
 
 
@@ -158,18 +153,14 @@ def test_the_table_of_the_chapter_shows_the_same_numbers(language, stored) -> No
 
 
 def test_what_the_page_says_before_the_script_runs_is_what_the_script_says(page) -> None:
-    page.tab.evaluate(RESET)
-    before, after = page.tab.evaluate("""async () => {
-        const html = await (await fetch(location)).text()
-        const served = new DOMParser().parseFromString(html, "text/html")
-        return [served, document].map(page => page.querySelector(".softmax-explorer").innerHTML)
-    }""")
+    reset(page.tab, ".softmax-explorer")
+    before, after = served_and_shown(page.tab, ".softmax-explorer")
     assert before == after
     assert not page.complaints
 
 
 def test_no_slider_lies_on_its_label_or_moves(page) -> None:
-    page.tab.evaluate(RESET)
+    reset(page.tab, ".softmax-explorer")
     before, after = page.tab.evaluate("""() => {
         const form = document.querySelector(".softmax-explorer")
         const places = () => ["power", "temperature"].map(name => {
@@ -191,7 +182,7 @@ def test_no_slider_lies_on_its_label_or_moves(page) -> None:
 def test_it_works_by_keyboard(page) -> None:
     tab, language = page.tab, "zh" if "/zh/" in page.tab.url else "en"
     words = texts(tables.__file__, "explorer", language)
-    tab.evaluate(RESET)
+    reset(tab, ".softmax-explorer")
     form = tab.locator(".softmax-explorer")
     form.get_by_label(words["power"]).focus()
     tab.keyboard.press("End")
@@ -212,8 +203,7 @@ def test_only_these_pages_load_it_and_without_scripts_the_table_remains(
 ) -> None:
     assert (ROOT / "docs" / URL / "explorer.js").is_file()
     assert site.loading(f"{URL}explorer.js") == [URL, f"zh/{URL}"]
-    with browser.new_context(java_script_enabled=False) as context:
-        tab = context.new_page()
+    with without_scripts(browser) as tab:
         tab.goto(address + URL)
         expect(tab.locator(".softmax-explorer")).to_be_hidden()
         expect(tab.get_by_role("cell", name="1,024").first).to_be_visible()

@@ -5,21 +5,17 @@ import shutil
 import socket
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from markdown import Markdown
+from material.plugins.search.plugin import Parser
 from pymdownx.superfences import SuperFencesBlockPreprocessor
 
 from docs._tools import code_blocks
+from docs._tools.rebuild import without_traces
 from tests.conftest import ROOT, Site
-
-with warnings.catch_warnings(action="ignore"):  # of jieba, if nobody has compiled it yet
-    from material.plugins.search.plugin import Parser
-
-    from docs._tools.rebuild import without_traces
 
 HEADS = ("python", "text", 'python title="a"', 'python title="b"', 'python hl_lines="1"')
 BLOCKS = [f"```{head}\n{body}\n```\n" for head in HEADS for body in ("x = 1", "x = 2")]

@@ -48,6 +48,5 @@ def numbers() -> dict[str, str]:
     return {
         "divisor": f"{divisor:.4f}",
         "score_cat": f"{2 / divisor:.4f}",
-        "score_sleeps": f"{1 / divisor:.4f}",
         "weight_cat": f"{powers[1] / sum(powers):.4f}",
     }

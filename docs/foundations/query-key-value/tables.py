@@ -88,7 +88,6 @@ def numbers() -> dict[str, str]:
     lead = math.exp(SHARP * one)
     return {
         "cat_sharp": f"{of_it(SHARP)[0][CAT]:.2f}",
-        "cat_weak": f"{of_it(1.0)[0][CAT]:.2f}",
         "exp_one_short": f"{math.exp(one):.2f}",
         "lead_sharp": f"{lead:.0f}",
         "scaled_sharp": f"{SHARP * one:.2f}",

@@ -138,8 +138,6 @@ TABLES = {
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    powers = torch.exp(torch.tensor([0.0, 1.0, 1.0]) / math.sqrt(3))
-    weights = powers / powers.sum()
     measured, learned = load(__file__)["additive"], load(__file__)["learning"]
     torn = {"d": 512, "scaled": False, "rate": 1.0}
     length, batch = (measured.values[0][name] for name in ("length", "batch"))
@@ -154,7 +152,4 @@ def numbers() -> dict[str, str]:
         "longest_weights": _bytes(weight_bytes(LENGTHS[-1], LENGTHS[-1])),
         "blind_guess": f"{math.log(8):.1f}",
         "float16_max": f"{torch.finfo(torch.float16).max:,.0f}",
-        "sum_one_query": f"{powers.sum():.4f}",
-        "weight_high": f"{weights[1]:.4f}",
-        "weight_low": f"{weights[0]:.4f}",
     }
