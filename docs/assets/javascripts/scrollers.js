@@ -12,5 +12,4 @@
     })
   }
   for (const type of ["load", "resize"]) addEventListener(type, mark)
-  addEventListener("toggle", mark, true) // what was folded had no width
 })()
