@@ -167,7 +167,7 @@ def _grid(drawing: drawsvg.Drawing, shape: str, x: float, y: float, cell: float 
     drawing.append(lines)
 
 
-_KEYS, _BAR, _TALL = 6, 25, 74  # six keys, how far apart their bars stand, the height of 1
+_KEYS, _BAR, _TALL = 6, 27, 74  # six keys, how far apart their bars stand, the height of 1
 
 
 @functools.cache
@@ -188,7 +188,7 @@ def keys(language: str) -> str:
     text = texts(__file__, "keys", language)
     drawing = canvas(400, 262)
     for (size, scaled), weights in six_keys().items():
-        left, floor = (66 if size == 8 else 242), (236 if scaled else 118)
+        left, floor = (66 if size == 8 else 236), (236 if scaled else 118)
         if not scaled:
             write(drawing, f"d = {size}", left + 3 * _BAR, 10, font_weight="bold")
         for index, weight in enumerate(weights):
@@ -202,7 +202,7 @@ def keys(language: str) -> str:
         for index, line in enumerate(lines):
             y = floor - 44 + 16 * index
             write(drawing, line, 0, y, 12, text_anchor="start", font_weight="bold")
-    for left in (66, 242):
+    for left in (66, 236):
         write(drawing, text["keys"], left + 3 * _BAR, 250, 12)
     found = {f"{name}_{d}": max(six_keys()[d, s]) for d in (8, 512) for name, s in _SETTINGS}
     desc = text["desc"].format(**{name: f"{weight:.2f}" for name, weight in found.items()})
