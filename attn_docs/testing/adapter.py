@@ -69,7 +69,7 @@ class Adapter:
             came before. `cache` is None at the start.
         knobs: Arguments for every call as `keywords`, each of which has to change the output.
         positions: Whether the module adds positions, or is given them among the keywords.
-        guessed: What of all this was guessed, in tokens.
+        guessed: What of all this was guessed, in words.
 
     Raises:
         TypeError: If a field has the wrong type.

@@ -37,7 +37,7 @@ class Call:
         names: The function's name for each option that it takes.
         unsure: Options that it takes as far as its `**kwargs` tell.
         always: What each call needs, since it has no default.
-        guesses: What was guessed, in tokens.
+        guesses: What was guessed, in words.
         mask_true: What True means in a mask; or "added".
         mask_axes: The axes that a mask (n, m) is given as.
         layout: The axes of query, key, value and output.

@@ -17,7 +17,7 @@ def link(name: str) -> str:
 
 
 def see(name: str) -> str:
-    """Return where to read on about a property, in tokens."""
+    """Return where to read on about a property, in words."""
     return f"see {link(name) or f'page {PAGE}, section {_anchor(name)}'}"
 
 

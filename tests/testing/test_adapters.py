@@ -327,7 +327,7 @@ class ByMask(Plain):
 
 
 SAID = Adapter(
-    x="tokens",
+    x="words",
     causal_mask=True,
     context=None,
     keywords=lambda x: {"places": torch.arange(x.size(1))},

@@ -63,7 +63,7 @@ def _square(subject: FunctionSubject) -> dict[str, int]:
 def _besides(
     insight: FunctionInsight,
 ) -> Iterator[tuple[str, dict[str, Any], Tensor | None]]:
-    """Yield what may be asked for besides an option, in tokens, and the mask it stands for."""
+    """Yield what may be asked for besides an option, in words, and the mask it stands for."""
     subject = insight.subject
     n, m = _square(subject).values()
     yield "", {}, None

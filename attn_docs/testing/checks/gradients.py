@@ -41,7 +41,7 @@ def wrong_gradient(insight: FunctionInsight) -> Judgement | None:
 def _calls(
     insight: FunctionInsight,
 ) -> Iterator[tuple[str, tuple[int, int], Tensor | None, dict[str, object]]]:
-    """Yield each call, in tokens: its lengths, the mask that it stands for, and its options."""
+    """Yield each call, in words: its lengths, the mask that it stands for, and its options."""
     subject = insight.subject
     lengths = subject.plain
     yield f"{lengths[0]} queries and {lengths[1]} keys", lengths, None, {}

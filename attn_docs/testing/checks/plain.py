@@ -52,7 +52,7 @@ def oracle(insight: FunctionInsight) -> Judgement:
 
 
 def _plain_calls(subject: FunctionSubject) -> Iterator[tuple[str, dict[str, int]]]:
-    """Yield the sizes of each plain call, in tokens: unusual ones, and beyond a block of keys."""
+    """Yield the sizes of each plain call, in words: unusual ones, and beyond a block of keys."""
     pairs = [(QUERIES, KEYS), (KEYS, QUERIES), (1, KEYS), (KEYS, 1), (1, 1), (2, 3), (3, 2)]
     pairs += [(8, 17), LONG, LONG[::-1]]
     if subject.square:

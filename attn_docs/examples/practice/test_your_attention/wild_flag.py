@@ -13,13 +13,10 @@ for flash in (False, True):
 #> flash=False: the first token gives [0.0, 0.0]
 #> flash=True: the first token gives [1.0, 2.0]
 
-print(check_module(Attention(dim=32, heads=4, flash=True), embed_dim=32).table("fail"))
-#> Attention: failed; formula: judged; 2 fail, 26 pass, 6 not applicable
-#>   fail            causality            in evaluation, length 2: position 0 depends on the later
-#>                                        position 1, gradient 4.03e+01
-#>                                        likely cause: the causal mask is not applied (in evaluation)
-#>                                        see page practice/bugs-that-train, section causality
-#>   fail            prefix               the first 1 of 6 positions differ by 5.27e+00 when run alone
-#>                                        likely cause: later positions change earlier ones: see
-#>                                        causality
-#>                                        see page practice/bugs-that-train, section prefix
+report = check_module(Attention(dim=32, heads=4, flash=True), embed_dim=32)
+for finding in report.failures:
+    print(f"{finding.property}: {finding.evidence}\n    {finding.cause}")
+#> causality: in evaluation, length 2: position 0 depends on the later position 1, gradient 4.03e+01
+#>     the causal mask is not applied (in evaluation)
+#> prefix: the first 1 of 6 positions differ by 5.27e+00 when run alone
+#>     later positions change earlier ones: see causality
