@@ -722,18 +722,17 @@ def layer_in_letters() -> tuple[GroupedQueryAttention, Tensor, Tensor, list[Tens
     W_Q = [layer.q_proj.weight[i * d : (i + 1) * d].T for i in range(h)]
     W_K = [layer.k_proj.weight[j * d : (j + 1) * d].T for j in range(g)]
     W_V = [layer.v_proj.weight[j * d : (j + 1) * d].T for j in range(g)]
-    r = h // g
     head = []
     for i in range(h):
-        Q, K, V = X @ W_Q[i], C @ W_K[math.floor(i / r)], C @ W_V[math.floor(i / r)]
+        j = math.floor(i * g / h)
+        Q, K, V = X @ W_Q[i], C @ W_K[j], C @ W_V[j]
         head.append(torch.softmax(Q @ K.mT / math.sqrt(d), dim=-1) @ V)
     return layer, X, C, head
 
 
 @pytest.mark.formula(r"""
-\operatorname{head}_i = \operatorname{Attention}\bigl(X W^Q_i,\; C W^K_{\lfloor i / r \rfloor},\;
-C W^V_{\lfloor i / r \rfloor}\bigr)
-\qquad r = h / g
+\operatorname{head}_i = \operatorname{Attention}\bigl(X W^Q_i,\; C W^K_j,\; C W^V_j\bigr)
+\qquad j = \lfloor i g / h \rfloor
 \qquad i = 0, \dots, h - 1
 """)
 def test_the_formula_of_a_head() -> None:
