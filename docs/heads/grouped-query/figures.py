@@ -157,7 +157,7 @@ def measured(language: str) -> str:
     )
     desc = text["desc"].format(rows=rows)
     title = text["title"]
-    return finish(drawing.as_svg(header=""), f"{KEY}-measured", title, desc, zoom=1.4)
+    return finish(drawing.as_svg(header=""), f"{KEY}-measured", title, desc)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {

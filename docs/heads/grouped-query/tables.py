@@ -19,16 +19,15 @@ from . import benchmark
 LAYERS, EMBED_DIM, HEADS, KV_HEADS, HEAD_DIM = 32, 4096, 32, 8, 128
 LENGTH = 8192
 DTYPE = torch.bfloat16
-ALL_KV_HEADS = (1, 2, 4, 8, 16, 32)
+ALL_KV_HEADS = (1, 4, 8, 16, 32)
 FREE = 64 * 2**30  # bytes for the caches of all users
-SPLIT_MODEL, GPUS = "Llama-3-70B", (1, 2, 4, 8, 16, 32)
+SPLIT_MODEL, GPUS = "Llama-3-70B", (1, 4, 8, 16, 32)
 MODELS = (
     "Llama-2-7B",
     "Olmo-3-7B",
     "Gemma-3-27B",
     "Llama-3-8B",
     "Qwen2.5-7B",
-    "Llama-3-70B",
     "gpt-oss-120b",
     "Llama-3.1-405B",
     "Falcon-40B",
