@@ -7,8 +7,10 @@ class FoldedMultiQuery(nn.Module):
     def __init__(self, embed_dim=12, heads=3):
         super().__init__()
         self.heads, size = heads, embed_dim // heads
-        self.q_proj, self.out_proj = nn.Linear(embed_dim, embed_dim), nn.Linear(embed_dim, embed_dim)
-        self.k_proj, self.v_proj = nn.Linear(embed_dim, size), nn.Linear(embed_dim, size)
+        self.q_proj = nn.Linear(embed_dim, embed_dim)
+        self.k_proj = nn.Linear(embed_dim, size)
+        self.v_proj = nn.Linear(embed_dim, size)
+        self.out_proj = nn.Linear(embed_dim, embed_dim)
 
     def forward(self, x):  # b n D
         query = self.q_proj(x).unflatten(-1, (self.heads, -1)).flatten(1, 2)  # b n·h d
