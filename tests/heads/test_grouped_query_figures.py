@@ -93,13 +93,16 @@ def test_each_panel_has_dots_of_one_unit_where_its_axis_says(language: str) -> N
     assert panels.keys() == figures.AXES.keys()
     for kind, (ticks, shown) in figures.AXES.items():
         wanted = {name: MEASURED(kind, way=name, case="one token") for name in benchmark.WAYS}
-        dots = {dot.attrib["data-dot"]: dot for dot in panels[kind].iter(f"{SVG}circle")}
+        dots = {dot.attrib["data-dot"]: dot for dot in panels[kind].iter(f"{SVG}rect")}
         carried = {name: float(dot.attrib["data-value"]) for name, dot in dots.items()}
         assert carried == pytest.approx(wanted, abs=0.005)
         texts = {text.text: text for text in panels[kind].iter(f"{SVG}text")}
         first, last = (float(texts[f"{tick:g}"].attrib["x"]) for tick in (ticks[0], ticks[-1]))
         per_unit = (last - first) / ticks[-1]
-        drawn = {name: (float(dot.attrib["cx"]) - first) / per_unit for name, dot in dots.items()}
+        drawn = {
+            name: (float(dot.attrib["x"]) + float(dot.attrib["width"]) / 2 - first) / per_unit
+            for name, dot in dots.items()
+        }
         assert drawn == pytest.approx(wanted, rel=0.02, abs=0.01 * ticks[-1])
         assert all(shown.format(value) in texts for value in wanted.values())
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import drawsvg
 import torch
 
-from docs._kit.draw import ACCENT, INK, ON_ACCENT, SOFT, box, canvas, cells, finish, write
+from docs._kit.draw import ACCENT, INK, ON_ACCENT, box, canvas, cells, finish, write
 from docs._kit.measured import load
 from docs._kit.text import texts
 
@@ -148,7 +148,7 @@ def measured(language: str) -> str:
             write(group, names[name], 0, y, 12, text_anchor="start")
             group.append(drawsvg.Line(_LEFT, y, x, y, stroke=INK, stroke_opacity=0.4))
             dot = {"fill": ACCENT, "data_dot": name, "data_value": pair[panel]}
-            group.append(drawsvg.Circle(x, y, 4.5, stroke=SOFT, **dot))
+            group.append(drawsvg.Rectangle(x - 4.5, y - 4.5, 9, 9, rx=4.5, **dot))
             write(group, form.format(pair[panel]), x + 9, y, 12, text_anchor="start")
         drawing.append(group)
     rows = text["comma"].join(

@@ -21,6 +21,8 @@ LENGTH = 8192
 DTYPE = torch.bfloat16
 ALL_KV_HEADS = (1, 4, 8, 16, 32)
 FREE = 64 * 2**30  # bytes for the caches of all users
+# the releases whose source says what CUDA does
+READ_TORCH, READ_TRANSFORMERS = "2.13", "5.23"
 SPLIT_MODEL, GPUS = "Llama-3-70B", (1, 4, 8, 16, 32)
 MODELS = (
     "Llama-2-7B",
@@ -213,6 +215,9 @@ def numbers() -> dict[str, str]:
     ratio = torchs[0] / torchs[1]
     return {
         "length": f"{LENGTH:,}",
+        "keys": f"{benchmark.CASES['one token'][1]:,}",
+        "torch": READ_TORCH,
+        "transformers": READ_TRANSFORMERS,
         "times": str(HEADS // KV_HEADS),
         "cache_multi_head": _size(cache_bytes(HEADS)),
         "cache_grouped": _size(cache_bytes(KV_HEADS)),
