@@ -131,17 +131,17 @@ def kernel_calls() -> dict[str, tuple[tuple[Tensor, ...], dict[str, Any]]]:
     query, (key, value) = torch.randn(2, 8, n, d), torch.randn(2, 2, 2, m, d)
     mask, long = torch.ones(n, m, dtype=torch.bool), torch.randn(2, 8, m, d)
 
-    wide = torch.randn(2, 8, m, 512)
+    wide = torch.randn(2, 8, m, 512, dtype=DTYPE)
     half = tuple(x.to(DTYPE) for x in (query, key, value))
     return {
         "plain": (half, {}),
         "causal": ((long.to(DTYPE), *half[1:]), {"is_causal": True}),
         "float32": ((query, key, value), {}),
         "large": ((wide, wide[:, :2], wide[:, :2]), {}),
-        "mask": ((query, key, value), {"attn_mask": mask}),
-        "dropout": ((query, key, value), {"dropout_p": 0.1}),
-        "values": ((query, key, torch.cat((value, value), dim=-1)), {}),
-        "no_batch": ((query[0], key[0], value[0]), {}),
+        "mask": (half, {"attn_mask": mask}),
+        "dropout": (half, {"dropout_p": 0.1}),
+        "values": ((*half[:2], torch.cat((value, value), dim=-1).to(DTYPE)), {}),
+        "no_batch": (tuple(x[0] for x in half), {}),
     }
 
 
