@@ -186,7 +186,7 @@ def sentence(language: str) -> str:
         for weights in sentence_weights()
     ]
     desc = text["desc"].format(who=rows[0], what=rows[1])
-    return finish(drawing.as_svg(header=""), f"{KEY}-sentence", text["title"], desc, zoom=1.7)
+    return finish(drawing.as_svg(header=""), f"{KEY}-sentence", text["title"], desc, zoom=1.5)
 
 
 def trained_weights(layer: int, head: int) -> Tensor:
@@ -202,7 +202,7 @@ def attention_maps(language: str) -> str:
     """Draw what two heads of the trained model attend to, characters as rows and columns."""
     text, cell = texts(__file__, "attention_maps", language), 12.4
     letters = SENTENCE.replace(" ", "␣")
-    drawing = canvas(400, 246)
+    drawing = canvas(400, 264)
     for (layer, head), left in zip(SHOWN, (18, 222), strict=True):
         weights, top = trained_weights(layer, head), 64
         label = text["label"].format(layer=layer, head=head)
@@ -214,6 +214,8 @@ def attention_maps(language: str) -> str:
             middle = (place + 0.5) * cell
             write(group, letter, left + middle, top - 8, 11)
             write(group, letter, left - 8, top + middle, 11)
+        cost = text["cost"].format(rise=tables.rise_without(layer, head))
+        write(group, cost, left + 7 * cell, top + 14 * cell + 16, 12)
         drawing.append(group)
     write(drawing, f"{text['query']} ↓", 0, 32, 11, text_anchor="start")
     heads = text["join"].join(
@@ -229,7 +231,7 @@ def attention_maps(language: str) -> str:
     )
     desc = text["desc"].format(sentence=SENTENCE, heads=heads)
     name = f"{KEY}-attention-maps"
-    return finish(drawing.as_svg(header=""), name, text["title"], desc, zoom=1.7)
+    return finish(drawing.as_svg(header=""), name, text["title"], desc, zoom=1.5)
 
 
 def _seen(group: drawsvg.Group, weights: Tensor, left: float, top: float, cell: float) -> None:

@@ -10,7 +10,7 @@ seen = padding_mask([5, 2])  # b m: the context's padding
 cached = attend.cache_context(context)  # keys and values, computed once
 print(cached)
 #> ContextCache(batch=2, num_kv_heads=3, head_dim=4, length=5, torch.float32, cpu)
-steps = [attend(x[:, [t]], cached, key_padding_mask=seen) for t in range(4)]  # a token at a time
+steps = [attend(x[:, [t]], cached, key_padding_mask=seen) for t in range(4)]
 whole = attend(x, context, key_padding_mask=seen)
 print(torch.allclose(torch.cat(steps, dim=1), whole, atol=1e-6))
 #> True

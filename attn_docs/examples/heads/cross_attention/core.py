@@ -2,7 +2,7 @@ import torch
 
 from attn_docs.sentence import MEANINGS, WORDS, embeddings, labelled
 
-latin = ("dormit", "feles", "somniat")  # sleeps, the cat, it dreams: Latin may begin with the verb
+latin = ("dormit", "feles", "somniat")  # sleeps, the cat, it dreams
 x = torch.eye(3)  # n D: the target, three tokens
 context = embeddings()  # m D_kv: the source, five tokens of eight features
 

@@ -9,7 +9,8 @@ torch.manual_seed(0)
 config = WhisperConfig(attn_implementation="sdpa")
 theirs = WhisperAttention(embed_dim=16, num_heads=4, config=config)  # random weights
 ours = MultiHeadAttention(embed_dim=16, num_heads=4)
-ours.load_state_dict(theirs.state_dict() | {"k_proj.bias": torch.zeros(16)})  # Whisper has none
+missing = {"k_proj.bias": torch.zeros(16)}
+ours.load_state_dict(theirs.state_dict() | missing)
 
 x, sound = torch.randn(2, 3, 16), torch.randn(2, 7, 16)  # b n D, b m D
 expected = theirs(x, key_value_states=sound)[0]

@@ -12,6 +12,6 @@ torch.manual_seed(0)
 x = torch.randn(1, 6, 4)
 changed = x.clone()
 changed[:, 5] += 1  # another last token
-before, after = (causal_attention(tokens, tokens, tokens, num_heads=2) for tokens in (x, changed))
+before, after = (causal_attention(t, t, t, num_heads=2) for t in (x, changed))
 print((before - after).abs().amax(-1)[0] > 1e-6)
 #> tensor([False, False, False, False, False,  True])

@@ -11,7 +11,7 @@ class MultiHead(nn.Module):
         self.qkv_proj = nn.Linear(embed_dim, 3 * embed_dim)
         self.out_proj = nn.Linear(embed_dim, embed_dim)
 
-    def forward(self, x, attn_mask=None):  # b n D; boolean (n, n) or (b, n, n), True: may attend
+    def forward(self, x, attn_mask=None):  # b n D; boolean, 2 or 3 axes
         query, key, value = self.qkv_proj(x).chunk(3, dim=-1)  # b n D: one head so far
         return self.out_proj(F.scaled_dot_product_attention(query, key, value, attn_mask))
 

@@ -11,7 +11,7 @@ class MultiHead(nn.Module):
         self.qkv_proj = nn.Linear(embed_dim, 3 * embed_dim)
         self.out_proj = nn.Linear(embed_dim, embed_dim)
 
-    def forward(self, x, attn_mask=None):  # b n D; boolean (n, n) or (b, n, n), True: may attend
+    def forward(self, x, attn_mask=None):  # b n D; boolean, 2 or 3 axes
         parts = self.qkv_proj(x).chunk(3, dim=-1)  # b n D each
         query, key, value = (
             part.unflatten(2, (self.num_heads, -1)).transpose(1, 2) for part in parts

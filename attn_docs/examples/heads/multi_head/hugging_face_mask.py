@@ -5,10 +5,9 @@ from attn_docs import MultiHeadAttention
 torch.manual_seed(0)
 attend = MultiHeadAttention(embed_dim=12, num_heads=3)
 x = torch.randn(4, 4, 12)  # b n D: four texts of four tokens
-lengths = torch.tensor([4, 3, 2, 1])
-attention_mask = (torch.arange(4) < lengths[:, None]).long()  # b m, as a tokenizer gives it
-
+attention_mask = torch.ones(4, 4, dtype=torch.long).tril()  # b m: 1, 2, 3 and 4 tokens
 is_token = attention_mask.bool()
+
 right = attend(x, key_padding_mask=is_token)
 wrong = attend(x, attn_mask=is_token)  # two axes are (n, m): one mask for all four texts
 print(wrong.shape == right.shape, torch.allclose(wrong, right))
