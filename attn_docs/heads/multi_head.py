@@ -237,8 +237,8 @@ class MultiHeadAttention(nn.Module):
             cache: Keys and values of the positions before `x`; those of `x` are added. Then m,
                 in masks and weights, counts all positions so far, cached or not.
             positions: Integers, 0 or more, for `rotary`; (n,) or (batch, n); if None, from 0 or
-                from the cache's length on. Reading their values waits for the device, so code that is
-                being compiled does not check them.
+                from the cache's length on. Reading their values waits for the device, so compiled
+                code does not check them.
 
         Returns:
             (batch, n, embed_dim); with `need_weights` also the weights of each head, before
