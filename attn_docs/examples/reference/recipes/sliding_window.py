@@ -13,7 +13,5 @@ with torch.no_grad():
     steps = [attend(x[:, [t]], cache=cache) for t in range(7, 12)]
 print(torch.allclose(torch.cat((prefill, *steps), dim=1), trained_as, atol=1e-6))
 #> True
-print(cache)
-#> KVCache(batch=1, num_kv_heads=2, head_dim=4, length=12, capacity=12, window=4, torch.float32, cpu)
-print("slots:", cache.key.size(2), "positions:", cache.key_positions(1).tolist())
-#> slots: 4 positions: [12, 9, 10, 11]
+print("positions in the slots at the next step:", cache.key_positions(1).tolist())
+#> positions in the slots at the next step: [12, 9, 10, 11]
