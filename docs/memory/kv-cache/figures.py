@@ -112,7 +112,7 @@ def held() -> list[list[int | None]]:
 def ring(language: str) -> str:
     """Draw what the slots of a ring hold from step to step."""
     text, rows = texts(__file__, "ring", language), held()
-    width, height, left, top = 40, 24, 92, 24
+    width, height, left, top = 40, 22, 112, 24
     drawing = canvas(380, top + STEPS * height + 4)
     for slot in range(RING):
         write(drawing, text["slot"].format(slot=slot), left + (slot + 0.5) * width, 10, 12)
@@ -201,9 +201,9 @@ def measured(language: str) -> str:
     """Chart the stored measurement."""
     text, found = texts(__file__, "measured", language), times()
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(384, 280)
-        axes = chart.panel(figure, 58, 26, 188, 210)
-        figure.text(0, 1 - 6 / 280, text["y"], weight="bold", va="top")
+        figure = chart.new_figure(384, 250)
+        axes = chart.panel(figure, 58, 26, 188, 180)
+        figure.text(0, 1 - 6 / 250, text["y"], weight="bold", va="top")
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlim(0.85 * LENGTHS[0], 1.15 * LENGTHS[-1])
@@ -218,7 +218,7 @@ def measured(language: str) -> str:
         }
         chart.set_ticks(axes, "y", shown)
         ends = {name: math.log10(values[-1]) for name, values in found.items()}
-        heights = _apart(ends, 16 / 210 * (high - low))
+        heights = _apart(ends, 16 / 180 * (high - low))
         for name, look in _LOOK.items():
             marks = {"markersize": 6, "markeredgewidth": 0, "linewidth": 1.75}
             axes.plot(LENGTHS, found[name], **look, **marks, gid=f"part:{name}")
@@ -227,7 +227,7 @@ def measured(language: str) -> str:
             ends_at = (1.1 * LENGTHS[-1], found[name][-1]), (1.65 * LENGTHS[-1], place[1])
             leader = {"color": look["color"], "linewidth": 1, "clip_on": False}
             axes.plot(*zip(*ends_at, strict=True), **leader, gid=f"part:{name}-leader")
-        figure.text(246 / 384, 6 / 280, text["x"], ha="right", va="baseline")
+        figure.text(246 / 384, 6 / 250, text["x"], ha="right", va="baseline")
         semicolon, comma = text["join"]
         rows = semicolon.join(
             text["row"].format(name=text[name], values=comma.join(f"{v:.2f}×" for v in found[name]))
