@@ -97,7 +97,7 @@ def timeline(language: str) -> str:
         for name, steps in lanes().items()
     }
     desc = text["desc"].format(**said)
-    return finish(drawing.as_svg(header=""), f"{KEY}-timeline", text["title"], desc, zoom=1.15)
+    return finish(drawing.as_svg(header=""), f"{KEY}-timeline", text["title"], desc, zoom=1.1)
 
 
 def held() -> list[list[int | None]]:
