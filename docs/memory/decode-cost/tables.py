@@ -214,6 +214,12 @@ def rate(batch: int, length: int) -> float:
     return H100_BYTES / (read_weights() / batch + cache)
 
 
+def seventy_on_eight() -> float:
+    """Return the most tokens a second of Llama 3 70B on eight H100, for one text."""
+    cache = kv_cache_bytes(load_models()["Llama-3-70B"].config, SERVED)
+    return 8 * H100_BYTES / (read_weights("Llama-3-70B") + cache)
+
+
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     llama = load_models()["Llama-3.1-8B"]
@@ -242,6 +248,7 @@ def numbers() -> dict[str, str]:
         "rate_batch": f"{rate(64, SERVED):,.0f}",
         "each_batch": f"{rate(64, SERVED) / 64:.0f}",
         "rate_all": f"{H100_BYTES / cache:,.0f}",
+        "seventy": f"{seventy_on_eight():.0f}",
         "latent": f"{cost('DeepSeek-V3').intensity:.0f}",
         "latent_factor": f"{cost('DeepSeek-V3').intensity / 128:.2f}",
         "busy_multi_head": f"{busy('Llama 2 7B'):.1%}",

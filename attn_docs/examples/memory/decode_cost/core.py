@@ -1,8 +1,8 @@
-BANDWIDTH, MEMORY = 3.35e12, 80e9  # an H100 SXM, by its data sheet: bytes a second, bytes
+BANDWIDTH, MEMORY = 3.35e12, 80e9  # an H100 SXM: bytes a second, bytes
 layers, kv_heads, head_dim, bytes_each = 32, 8, 128, 2  # Llama 3 8B in bfloat16
 parameters, embedding = 8_030_261_248, 128_256 * 4096
 
-weights = bytes_each * (parameters - embedding)  # of the input embedding a token needs one row
+weights = bytes_each * (parameters - embedding)  # a token needs one row of it
 token = 2 * layers * kv_heads * head_dim * bytes_each  # a key and a value in each layer
 
 
@@ -29,5 +29,5 @@ for batch in (1, 8, 64):
 from attn_docs import kv_cache_bytes, load_models
 
 model = load_models()["Llama-3-8B"]
-print(model.weight_bytes == bytes_each * parameters, kv_cache_bytes(model.config, 1) == token)
+print(model.parameters == parameters, kv_cache_bytes(model.config, 1) == token)
 #> True True

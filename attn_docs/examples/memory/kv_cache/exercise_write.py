@@ -5,9 +5,8 @@ from attn_docs.testing import Adapter, check_module
 
 
 def step(module, x, cache):  # b n D: the next few tokens; cache is None at the start
-    query, key, value = (
-        split_heads(project(x), 4) for project in (module.q_proj, module.k_proj, module.v_proj)
-    )  # b h n d
+    layers = module.q_proj, module.k_proj, module.v_proj
+    query, key, value = (split_heads(layer(x), 4) for layer in layers)  # b h n d
     later = torch.ones(x.size(1), x.size(1)).triu(1) > 0  # n n
     scores = query @ key.mT / query.size(-1) ** 0.5
     weights = scores.masked_fill(later, float("-inf")).softmax(dim=-1)

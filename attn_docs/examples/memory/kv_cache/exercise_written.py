@@ -5,9 +5,8 @@ from attn_docs.testing import Adapter, check_module
 
 
 def step(module, x, cache):  # b n D: the next few tokens; cache is None at the start
-    query, key, value = (
-        split_heads(project(x), 4) for project in (module.q_proj, module.k_proj, module.v_proj)
-    )  # b h n d
+    layers = module.q_proj, module.k_proj, module.v_proj
+    query, key, value = (split_heads(layer(x), 4) for layer in layers)  # b h n d
     if cache is not None:
         key, value = torch.cat((cache[0], key), dim=2), torch.cat((cache[1], value), dim=2)
     n, m = query.size(2), key.size(2)
