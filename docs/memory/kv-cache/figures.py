@@ -56,14 +56,15 @@ def lanes() -> dict[str, list[Step]]:
 
 def _scores(group: drawsvg.Group, step: Step, left: float, top: float, size: float) -> None:
     """Draw the scores of a call: filled where made, in another colour where the key was read."""
+    fills = {"none": "none", "read": ACCENT_2, "computed": ACCENT}
+    cells_of = drawsvg.Group(fill_opacity=0.75, stroke=INK, stroke_opacity=0.35)
     for row, line in enumerate(step.scores):
         for column in range(len(WORDS)):
             made = column < len(line) and line[column]
             kind = "none" if not made else "read" if column < step.read else "computed"
-            fill = {"none": "none", "read": ACCENT_2, "computed": ACCENT}[kind]
             place = (left + column * size, top + row * size, size, size)
-            look = {"fill": fill, "fill_opacity": 0.75, "stroke": INK, "stroke_opacity": 0.35}
-            group.append(drawsvg.Rectangle(*place, data_kind=kind, **look))
+            cells_of.append(drawsvg.Rectangle(*place, data_kind=kind, fill=fills[kind]))
+    group.append(cells_of)
 
 
 def timeline(language: str) -> str:
