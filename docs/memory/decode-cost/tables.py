@@ -262,6 +262,7 @@ def numbers() -> dict[str, str]:
         "published_gain": f"{PUBLISHED[8] / PUBLISHED[1]:.1f}",
         "cpu_one": f"{rows('product', rows=1):.0f}",
         "cpu_many": f"{rows('product', rows=benchmark.ROWS[-1]):.0f}",
+        "rows": f"{benchmark.ROWS[-1]:,}",
         "longest": f"{benchmark.LENGTHS[-1]:,}",
         "measured_on": rows.date,
         "measured_with": f"PyTorch {rows.torch}, {rows.machine}",
