@@ -42,12 +42,10 @@ def test_both_forms_show_the_same_cache_and_only_the_naive_one_makes_keys(langua
         shown = parts(panel)
         assert set(shown) == {"cached", "rotary"} | ({"made"} if form == "naive" else set())
         latent, rotary = (float(shown[part][0].attrib["width"]) for part in ("cached", "rotary"))
-        assert latent / (latent + rotary + 2) == pytest.approx(v3.kv_rank / cache.entries.numel())
-        (label,) = [
-            text
-            for text in texts(panel)
-            if str(v3.kv_rank) in text and ":" in text.replace("：", ":")
-        ][:1]
+        assert latent / (latent + rotary + 2) == pytest.approx(
+            v3.kv_rank / cache.entries.numel(), abs=1e-3
+        )
+        (label,) = [text for text in texts(panel) if re.search(r"[:：] ?512 \+ 64$", text)]
         assert list(map(int, re.findall(r"\d+", label))) == [v3.kv_rank, v3.rope_dim]
     made = [text for text in texts(panels["naive"]) if "40,960" in text]
     assert len(made) == 1

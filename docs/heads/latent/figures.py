@@ -86,14 +86,14 @@ def _naive(group: drawsvg.Group, text: Words, left: float) -> None:
 
 def _absorbed(group: drawsvg.Group, text: Words, left: float) -> None:
     arrow(group, (left + 28, 86), (left + 28, 114))
-    _matrix(group, "W_UKᵀ", text["once"], left, 116, 84)
+    _matrix(group, "W_UKᵀ", text["once"], left, 116, 100)
     arrow(group, (left + 28, 158), (left + 28, 200))
     write(group, text["absorbed_query"], left + 4, 212, 12, text_anchor="start")
     arrow(group, (left + 28, 224), (left + 28, ATTEND_TOP - 2))
-    arrow(group, (left + 116, 96), (left + 116, ATTEND_TOP - 2))
+    arrow(group, (left + 140, 96), (left + 140, ATTEND_TOP - 2))
     arrow(group, (left + 95, ATTEND_TOP + 30), (left + 95, 314))
     write(group, text["mixed"], left + 103, 298, 12, text_anchor="start")
-    _matrix(group, "W_UV", text["once"], left + 53, 316, 84)
+    _matrix(group, "W_UV", text["once"], left + 45, 316, 100)
     arrow(group, (left + 95, 358), (left + 95, 374))
     write(group, text["result"], left + 95, 386, 12)
 

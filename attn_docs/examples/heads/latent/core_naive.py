@@ -10,7 +10,8 @@ turns = torch.polar(torch.ones(m, 2), torch.arange(m)[:, None] / torch.tensor([1
 
 
 def rotate(x, turns):  # two neighbouring elements are one complex number
-    return torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (-1, 2))) * turns).flatten(-2)
+    rotated = torch.view_as_complex(x.unflatten(-1, (-1, 2))) * turns
+    return torch.view_as_real(rotated).flatten(-2)
 
 
 c, key_rope = (x @ w_kv_a).split((d_c, d_r), -1)  # b m d_c, b m d_r
@@ -21,7 +22,7 @@ rope_scores = rotate(query_rope, turns[-1]) @ key_rope[:, None].mT  # b h 1 m
 
 key, value = c[:, None] @ w_uk, c[:, None] @ w_uv  # b h m d, b h m e
 weights = ((query @ key.mT + rope_scores) / (d + d_r) ** 0.5).softmax(-1)  # b h 1 m
-heads = weights @ value  # b h 1 e
+output = (weights @ value).flatten(1) @ w_o  # b h 1 e, then b D
 
 from attn_docs import MultiHeadLatentAttention
 
@@ -29,6 +30,5 @@ layer = MultiHeadLatentAttention(D, h, kv_rank=d_c, head_dim=d, rope_dim=d_r, va
 projections = (layer.q_proj, layer.kv_a_proj, layer.kv_b_proj, layer.out_proj)
 for projection, weight in zip(projections, (w_q, w_kv_a, w_kv_b, w_o), strict=True):
     projection.weight.data = weight.T
-output = heads.flatten(1) @ w_o  # b D
 print(torch.allclose(output, layer(x, is_causal=True, absorb=False)[:, -1], atol=1e-6))
 #> True
