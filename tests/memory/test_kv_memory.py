@@ -14,6 +14,7 @@ from types import ModuleType
 
 import pytest
 import torch
+import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -182,6 +183,40 @@ def test_weights_are_as_published() -> None:
         assert round(MODELS[name].weight_bytes / GIB, 1) == gib
     weights = MODELS["DeepSeek-V3"].weight_bytes
     assert MODELS["DeepSeek-V3"].parameters < weights < 1.01 * MODELS["DeepSeek-V3"].parameters
+
+
+# models whose sizes are the defaults of their configuration's class
+DEFAULTS = {
+    "Llama-2-7B": "LlamaConfig",
+    "Mistral-7B v0.1": "MistralConfig",
+    "Falcon-7B": "FalconConfig",
+    "GPT-2 124M": "GPT2Config",
+    "Gemma-2-2B": "Gemma2Config",
+    "Olmo-3-7B": "Olmo3Config",
+    "gpt-oss-120b": "GptOssConfig",
+    "DeepSeek-V3": "DeepseekV3Config",
+}
+
+
+@pytest.mark.parametrize(("name", "of"), DEFAULTS.items())
+def test_a_row_is_the_default_of_the_models_class(name: str, of: str) -> None:
+    theirs, ours = getattr(transformers, of)(), MODELS[name].config
+    heads, layers = theirs.num_attention_heads, theirs.num_hidden_layers
+    assert (heads, theirs.hidden_size) == (MODELS[name].num_heads, MODELS[name].embed_dim)
+    assert layers == ours.num_layers
+    if rank := getattr(theirs, "kv_lora_rank", None):
+        assert (ours.kv_rank, ours.rope_dim) == (rank, theirs.qk_rope_head_dim)
+        return
+    window = getattr(theirs, "sliding_window", None)
+    kind = "sliding_attention" if window else "full_attention"
+    kinds = getattr(theirs, "layer_types", None) or [kind] * layers
+    shared = 1 if getattr(theirs, "multi_query", False) else None
+    assert ours.num_kv_heads == (shared or getattr(theirs, "num_key_value_heads", None) or heads)
+    assert ours.head_dim == (getattr(theirs, "head_dim", None) or theirs.hidden_size // heads)
+    assert (ours.full_layers, ours.windowed_layers) == tuple(
+        kinds.count(kind) for kind in ("full_attention", "sliding_attention")
+    )
+    assert ours.window == (window or 0)
 
 
 # --- bytes -----------------------------------------------------------------------------------
