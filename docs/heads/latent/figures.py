@@ -24,10 +24,10 @@ from .benchmark import CONTEXTS, WAYS
 from .tables import V3, cached_elements, keys_and_values
 
 KEY = "heads-latent"
-WIDE, PANEL = 396, 190  # the drawing, one of its two panels
-CACHE_LEFT, CACHE_WIDE = 66, 124  # of a panel: the latent vectors and the rotary keys
+WIDE, PANEL = 344, 164  # the drawing, one of its two panels
+CACHE_LEFT, CACHE_WIDE = 60, 104  # of a panel: the latent vectors and the rotary keys
 ROTARY = CACHE_WIDE * V3.rope_dim / (V3.kv_rank + V3.rope_dim)
-ATTEND_TOP = 250
+ATTEND_TOP = 262
 
 
 def forms(language: str) -> str:
@@ -35,7 +35,7 @@ def forms(language: str) -> str:
     sizes = {"c": V3.kv_rank, "d": V3.head_dim, "r": V3.rope_dim, "e": V3.value_dim}
     sizes |= {"h": V3.num_heads, "made": f"{keys_and_values():,}", "cached": cached_elements()}
     text = {name: line.format(**sizes) for name, line in texts(__file__, "forms", language).items()}
-    drawing = canvas(WIDE, 398)
+    drawing = canvas(WIDE, 410)
     for name, left in (("naive", 0), ("absorbed", WIDE - PANEL)):
         group = drawsvg.Group(data_form=name)
         write(group, text[name], left + PANEL / 2, 8, font_weight="bold")
@@ -53,7 +53,7 @@ def _cache(group: drawsvg.Group, text: Words, left: float) -> None:
     _rows(group, left + CACHE_LEFT, 44, CACHE_WIDE - ROTARY, part="cached", fill=ACCENT)
     right = left + CACHE_LEFT + CACHE_WIDE - ROTARY
     _rows(group, right + 2, 44, ROTARY - 2, part="rotary", fill=ACCENT_2)
-    arrow(group, (left + PANEL - 6, 96), (left + PANEL - 6, ATTEND_TOP - 2))
+    arrow(group, (left + PANEL - 5, 96), (left + PANEL - 5, ATTEND_TOP - 2))
     write(group, text["query"], left + 28, 58, 12)
     write(group, text["query_size"], left + 28, 74, 12)
 
@@ -68,34 +68,35 @@ def _rows(
 
 
 def _naive(group: drawsvg.Group, text: Words, left: float) -> None:
-    middle = left + 116
+    middle = left + 104
     arrow(group, (middle, 96), (middle, 114))
-    _matrix(group, "W_UK, W_UV", text["m"], left + 64, 116, 104)
+    _matrix(group, "W_UK, W_UV", text["m"], left + 56, 116, 96)
     arrow(group, (middle, 158), (middle, 172))
     rows = drawsvg.Group(data_part="made", fill=SOFT, stroke=INK, stroke_width=0.75)
     for row in range(4):
-        rows.append(drawsvg.Rectangle(left + 62, 174 + 9 * row, 110, 8))
+        rows.append(drawsvg.Rectangle(left + 54, 174 + 9 * row, 100, 8))
     group.append(rows)
-    write(group, text["made"], left + 4, 222, 12, text_anchor="start")
-    arrow(group, (middle, 232), (middle, ATTEND_TOP - 2))
-    arrow(group, (left + 28, 86), (left + 28, 208))
-    arrow(group, (left + 28, 232), (left + 28, ATTEND_TOP - 2))
-    arrow(group, (left + 95, ATTEND_TOP + 30), (left + 95, 374))
-    write(group, text["result"], left + 95, 386, 12)
+    write(group, text["made"], middle, 219, 12)
+    write(group, text["made_size"], middle, 234, 12)
+    arrow(group, (middle, 244), (middle, ATTEND_TOP - 2))
+    arrow(group, (left + 28, 86), (left + 28, ATTEND_TOP - 2))
+    arrow(group, (left + PANEL / 2, ATTEND_TOP + 30), (left + PANEL / 2, 386))
+    write(group, text["result"], left + PANEL / 2, 398, 12)
 
 
 def _absorbed(group: drawsvg.Group, text: Words, left: float) -> None:
     arrow(group, (left + 28, 86), (left + 28, 114))
-    _matrix(group, "W_UKᵀ", text["once"], left, 116, 100)
+    _matrix(group, "W_UKᵀ", text["once"], left, 116, 92)
     arrow(group, (left + 28, 158), (left + 28, 200))
-    write(group, text["absorbed_query"], left + 4, 212, 12, text_anchor="start")
+    write(group, text["absorbed_query"], left + 28, 212, 12)
     arrow(group, (left + 28, 224), (left + 28, ATTEND_TOP - 2))
-    arrow(group, (left + 140, 96), (left + 140, ATTEND_TOP - 2))
-    arrow(group, (left + 95, ATTEND_TOP + 30), (left + 95, 314))
-    write(group, text["mixed"], left + 103, 298, 12, text_anchor="start")
-    _matrix(group, "W_UV", text["once"], left + 45, 316, 100)
-    arrow(group, (left + 95, 358), (left + 95, 374))
-    write(group, text["result"], left + 95, 386, 12)
+    arrow(group, (left + 120, 96), (left + 120, ATTEND_TOP - 2))
+    middle = left + PANEL / 2
+    arrow(group, (middle, ATTEND_TOP + 30), (middle, 326))
+    write(group, text["mixed"], middle + 8, 309, 12, text_anchor="start")
+    _matrix(group, "W_UV", text["once"], middle - 46, 328, 92)
+    arrow(group, (middle, 370), (middle, 386))
+    write(group, text["result"], middle, 398, 12)
 
 
 def _matrix(group: drawsvg.Group, name: str, times: str, x: float, y: float, width: float) -> None:

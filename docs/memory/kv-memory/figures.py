@@ -196,7 +196,7 @@ def cards(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-cards", text["title"], desc)
 
 
-USERS_WIDE, USERS_TOP = 392, 62
+USERS_WIDE, USERS_TOP = 336, 62
 
 
 def users(language: str) -> str:

@@ -2,7 +2,7 @@ layers, kv_heads, head_dim = 32, 8, 128  # Llama 3.1 8B
 weights = 2 * 8_030_261_248  # its parameters, two bytes each
 memory = 24_564 * 2**20  # bytes of an RTX 4090, as its driver reports them
 
-token = 2 * layers * kv_heads * head_dim * 2  # key and value, all layers, two bytes an element
+token = 2 * layers * kv_heads * head_dim * 2  # keys and values, two bytes an element
 room = memory - weights
 print(token // 2**10, "KiB a token")
 #> 128 KiB a token
