@@ -49,7 +49,7 @@ def forms(language: str) -> str:
 
 def _cache(group: drawsvg.Group, text: Words, left: float) -> None:
     """Draw the cached rows, the same in both forms, and the query beside them."""
-    write(group, text["cached"], left + CACHE_LEFT + CACHE_WIDE / 2, 34, 12)
+    write(group, text["cached"], left + PANEL - 2, 34, 12, text_anchor="end")
     _rows(group, left + CACHE_LEFT, 44, CACHE_WIDE - ROTARY, part="cached", fill=ACCENT)
     right = left + CACHE_LEFT + CACHE_WIDE - ROTARY
     _rows(group, right + 2, 44, ROTARY - 2, part="rotary", fill=ACCENT_2)
