@@ -92,7 +92,7 @@ def same_distance(language: str) -> str:
         said.append(text["panel"].format(cat=cat, chased=chased, angle=degrees, score=score))
     desc = text["desc"].format(panels=text["join"].join(said))
     svg = drawing.as_svg(header="")
-    return finish(svg, f"{KEY}-same-distance", text["title"], desc, zoom=1.4)
+    return finish(svg, f"{KEY}-same-distance", text["title"], desc, zoom=1.35)
 
 
 def dials(language: str) -> str:
@@ -254,7 +254,7 @@ def _context(parent: drawsvg.Group, model: Model, y: float, text: dict[str, str]
                 4,
                 4 if inside else 3,
                 rx=2,
-                data_wave=f"{wave:.6g}",
+                data_wave=f"{wave:.1f}",
                 **attributes,
             )
         )
@@ -291,7 +291,7 @@ def contexts(language: str) -> str:
         write(drawing, label, place(10**power), bottom + 6, 11)
     desc = text["desc"].format(rows=text["join"].join(said))
     svg = drawing.as_svg(header="")
-    return finish(svg, f"{KEY}-contexts", text["title"], desc, zoom=1.4)
+    return finish(svg, f"{KEY}-contexts", text["title"], desc, zoom=1.35)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
