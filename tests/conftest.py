@@ -129,7 +129,7 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, object]) -> dic
 
 # what parses every page, once for all of them
 PARSING = re.compile(
-    "tests/(reference/|site/test_(census|finding|formulas|html|languages|takeaway))"
+    "tests/(reference/|site/test_(census|finding|formulas|furniture|html|languages|takeaway))"
 )
 
 

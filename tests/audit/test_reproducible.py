@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from docs._tools import generate
+from docs._tools import cards, generate
 from tests.conftest import ROOT, Site, build_site
 from tests.site.test_html import broken_links
 from tests.site.test_takeaway import links, notebooks
@@ -71,9 +71,19 @@ def test_head_names_whole_addresses(builds):
     for url in builds[1].pages:
         told = {e.get("property"): e.get("content") for e in builds[1].tree(url).iter("meta")}
         assert told["og:url"] == HOME + url
-        image = builds[1].path / told["og:image"].removeprefix(HOME)
-        assert image.stat().st_size <= 60 * 1024
-        assert told["og:image:alt"]
+
+
+def test_each_page_names_its_card(builds):
+    shown, chapters = set(), [url for url in builds[1].pages if "reference/api/" not in url]
+    for url in builds[1].pages:
+        told = {e.get("property"): e.get("content") for e in builds[1].tree(url).iter("meta")}
+        card = builds[1].path / told["og:image"].removeprefix(HOME)
+        assert card.is_file(), f"{url}: {card}"
+        assert told["og:image:alt"] == f"{told['og:title']}: {told['og:description']}", url
+        if url in chapters:
+            assert cards.remembered(card)["title"] == told["og:title"], url
+            shown.add(card)
+    assert len(shown) == len(chapters)
 
 
 def test_notebooks_name_whole_addresses(builds):

@@ -10,9 +10,10 @@ from nbclient import NotebookClient
 from playwright.sync_api import expect
 
 from docs._tools import blocks, built
+from tests.audit.test_copied_blocks import environment
 from tests.conftest import LEFT, Site, build_site
 from tests.site.test_html import broken_links
-from tests.site.test_takeaway import asked, environment, notebooks
+from tests.site.test_takeaway import asked, notebooks
 
 # a page of the copy, what is typed there, and the page that must be the first answer
 OFFLINE = [

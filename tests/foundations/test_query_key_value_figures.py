@@ -91,6 +91,33 @@ def test_keys_and_values_below_the_arcs_are_those_of_the_sentence(language):
         assert found == names
 
 
+def ones(root: ET.Element, matrix: str) -> list[tuple[int, int]]:
+    """Return where a drawn matrix is filled."""
+    (group,) = (g for g in root.iter("g") if g.get("data-matrix") == matrix)
+    return [(int(r.attrib["data-row"]), int(r.attrib["data-column"])) for r in group.iter("rect")]
+
+
+@languages
+def test_drawn_matrices_and_products_are_those_of_the_sentence(language):
+    root, x = parse(figures.FIGURES["roles"](language)), embeddings()
+    assert ones(root, matrix="x") == [tuple(place) for place in x.nonzero().tolist()]
+    for name, matrix in zip("QKV", projections(), strict=True):
+        assert ones(root, matrix=name) == [tuple(p) for p in matrix.nonzero().tolist()]
+        product = [tuple(place) for place in (x @ matrix).nonzero().tolist()]
+        assert ones(root, matrix=name.lower()) == product
+
+
+@languages
+def test_the_words_are_drawn_with_their_features(language):
+    root = parse(figures.FIGURES["words"](language))
+    filled = rects(root)
+    assert len(filled) == int(embeddings().sum()) == 9
+    header = figures.texts(figures.__file__, "words", language)["header"][1:]
+    places = {t.text: t.x for t in texts(root)}
+    for rect, (_, column) in zip(filled, embeddings().nonzero().tolist(), strict=True):
+        assert places[header[column]] == pytest.approx(rect.x + rect.width / 2)
+
+
 @languages
 def test_it_is_moved_as_far_as_attention_moves_it(language):
     root = parse(figures.FIGURES["moved"](language))

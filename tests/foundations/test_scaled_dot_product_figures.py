@@ -370,3 +370,28 @@ def test_without_the_division_a_step_moves_the_scores_d_times_as_far():
         torch.log_softmax(x @ matrix @ x.mT * scale, -1).diagonal().sum().backward()
         moved.append((x @ matrix.grad @ x.mT * scale).norm())
     assert moved[0] / moved[1] == pytest.approx(d, rel=0.05)
+
+
+# The six keys
+
+
+@languages
+def test_bars_of_the_six_keys_are_their_weights(language):
+    root = parse(figures.FIGURES["keys"](language))
+    for (size, scaled), weights in figures.six_keys().items():
+        bars = [r for r in root.iter("rect") if r.get("data-setting") == f"{size} {scaled}"]
+        heights = [float(bar.attrib["height"]) for bar in bars]
+        assert sum(weights) == pytest.approx(1)
+        assert heights == pytest.approx([74 * weight for weight in weights], abs=0.01)
+    printed = {t.text for t in root.iter("text")}
+    assert {f"{weight:.2f}" for row in figures.six_keys().values() for weight in row} <= printed
+    largest = {setting: max(row) for setting, row in figures.six_keys().items()}
+    assert largest[512, False] > 0.99
+    assert max(largest[8, False], largest[512, True]) < 0.6
+
+
+def test_the_program_beside_the_six_keys_prints_their_weights(capsys):
+    runpy.run_path("attn_docs/examples/foundations/scaled_dot_product/saturation.py")
+    printed = re.findall(r"\d\.\d\d", capsys.readouterr().out)
+    drawn = [f"{weight:.2f}" for row in figures.six_keys().values() for weight in row]
+    assert printed == drawn

@@ -22,6 +22,7 @@ from docs._tools.page import page_module
 from tests import kit
 
 figures = page_module("self-attention/four-steps", "figures")
+tables = page_module("self-attention/four-steps", "tables")
 RUNS = ("forward", "both")
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
@@ -239,3 +240,22 @@ def test_the_chart_shows_the_measured_table(language: str) -> None:
         assert drawn == pytest.approx([ratio - ratios[0] for ratio in ratios], abs=0.01)
     shown = {text.text for text in root.iter("text")}
     assert {f"{ratio.rows} × {ratio.size}" for ratio in found} <= shown
+
+
+# The class that grows
+
+
+@pytest.mark.parametrize("number", [2, 3, 4])
+def test_a_step_is_shown_as_what_it_changes_in_the_whole_class(number):
+    lines = tables.step(number).splitlines()[1:-1]
+    names = ("grow_1", "grow_2", "grow_3", "layer")
+    for signs, name in (("-", names[number - 2]), ("+", names[number - 1])):
+        shown = [line[1:] for line in lines if not line or line[0] in f" {signs}"]
+        assert shown == tables.class_of(name)
+        assert any(line.startswith(signs) for line in lines)
+
+
+def test_the_class_ends_before_the_program_that_tries_it():
+    for name in ("grow_1", "grow_2", "grow_3", "layer"):
+        last = tables.class_of(name)[-1]
+        assert last.strip().startswith("return ")

@@ -9,9 +9,6 @@ from docs._tools import cards
 from docs._tools.editions import editions
 from docs._tools.finish.cards import NAMES
 from docs._tools.page import DOCS, place_of
-from tests.conftest import Site, build_site
-
-ADDRESS = "https://example.org/attn/"
 
 
 def pages() -> list[tuple[object, str]]:
@@ -53,22 +50,3 @@ def test_no_browser_is_needed_where_all_cards_are_drawn(monkeypatch):
     monkeypatch.setattr(cards, "stale", lambda _: iter([(Path(), None, "")]))
     with pytest.raises(SystemExit, match="1 cards are to be drawn, and no Chromium is here"):
         cards.write()
-
-
-@pytest.fixture(scope="module")
-def published(tmp_path_factory) -> Site:
-    return build_site(tmp_path_factory.mktemp("published"), SITE_URL=ADDRESS)
-
-
-def test_each_page_names_its_card(published: Site):
-    shown = set()
-    for url in published.pages:
-        told = {e.get("property"): e.get("content") for e in published.tree(url).iter("meta")}
-        card = told["og:image"].removeprefix(ADDRESS)
-        assert (published.path / card).is_file(), f"{url}: {card}"
-        assert told["og:image:alt"] == f"{told['og:title']}: {told['og:description']}", url
-        if "reference/api/" not in url:
-            title = cards.remembered(published.path / card)["title"]
-            assert title == told["og:title"], url
-            shown.add(card)
-    assert len(shown) == len([url for url in published.pages if "reference/api/" not in url])

@@ -88,14 +88,13 @@ def test_a_card_is_small(visit, width: int, language: str):
     assert int(lit) > int(plain), "colour alone tells nothing to some"
 
 
-def test_no_card_is_high(visit):
-    tab = visit(f"{CARDS[0]}/", width=1280).tab
-    start = tab.url.removesuffix(f"{CARDS[0]}/")
-    high = {}
-    for folder in CARDS:
-        tab.goto(f"{start}{folder}/")
+def test_no_card_is_high(visit, site: Site):
+    tab, high = visit(f"{CARDS[0]}/", width=1280).tab, {}
+    for folder in CARDS:  # each in the place of the first: the pages around them are alike
+        put = "(card, html) => { card.outerHTML = html }"
+        tab.locator(".glance").evaluate(put, card(site, folder, "en").html)
         high[folder] = tab.locator(".glance").bounding_box()["height"]
-    assert {folder: height for folder, height in high.items() if height > 190} == {}
+    assert {folder: height for folder, height in high.items() if not 60 < height <= 190} == {}
 
 
 def page_of(folder: Path, stages: str, rows: str) -> None:

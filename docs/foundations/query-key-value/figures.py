@@ -64,6 +64,92 @@ def _arc(drawing: drawsvg.Drawing, start: float, end: float, weight: float, **da
     drawing.append(path)
 
 
+def words(language: str) -> str:
+    """Draw the embeddings: a row a word, a column a feature, filled where there is a 1."""
+    text = texts(__file__, "words", language)
+    left, top, width, height = 62, 56, 38, 26
+    drawing = canvas(400, top + 5 * height + 1)
+    _ones(drawing, sentence.embeddings(), (left, top, width, height))
+    for index, word in enumerate(sentence.WORDS):
+        middle = top + (index + 0.5) * height
+        write(drawing, word, left - 8, middle, text_anchor="end", font_weight="bold")
+    for index, feature in enumerate(text["header"][1:]):
+        middle = left + (index + 0.5) * width
+        write(drawing, feature, middle, 44 if index % 2 else 27, 12)
+    for half, name in enumerate(("kinds", "meanings")):
+        write(drawing, text[name], left + (4 * half + 2) * width, 9, 12, font_weight="bold")
+    line = {"stroke": INK, "stroke_width": 2}
+    middle = left + 4 * width
+    drawing.append(drawsvg.Line(middle, top - 4, middle, top + 5 * height, **line))
+    return finish(drawing.as_svg(header=""), f"{KEY}-words", text["title"], text["desc"], zoom=1.6)
+
+
+def _ones(
+    drawing: drawsvg.Drawing, matrix: Tensor, place: tuple[float, float, float, float], **data: str
+) -> None:
+    """Draw a matrix of zeros and ones as cells, the ones filled and written."""
+    left, top, width, height = place
+    rows, columns = matrix.shape
+    lines = drawsvg.Path(fill="none", stroke=INK, stroke_opacity=0.35)
+    for row in range(rows + 1):
+        lines.M(left, top + row * height).h(columns * width)
+    for column in range(columns + 1):
+        lines.M(left + column * width, top).v(rows * height)
+    drawing.append(lines)
+    group = drawsvg.Group(fill=ACCENT, fill_opacity=SHADE, **data)
+    for row, column in matrix.nonzero().tolist():
+        x, y = left + column * width, top + row * height
+        group.append(drawsvg.Rectangle(x, y, width, height, data_row=row, data_column=column))
+        write(drawing, "1", x + width / 2, y + height / 2, 12)
+    drawing.append(group)
+
+
+_COLUMNS = (204, 264, 324)  # where the columns of query, key and value begin
+_CELL = 18
+
+
+def roles(language: str) -> str:
+    """Draw the embeddings times the three matrices: queries, keys and values of all words."""
+    text = texts(__file__, "roles", language)
+    features = texts(__file__, "words", language)["header"][1:]
+    left, top, below = 46, 92, 92 + 8 * _CELL + 92
+    drawing = canvas(400, below + 5 * _CELL + 4)
+    x = sentence.embeddings()
+    _ones(drawing, x, (left, below, _CELL, _CELL), data_matrix="x")
+    for index, feature in enumerate(features):
+        _upright(drawing, feature, left + (index + 0.5) * _CELL, below - 6)
+        y = top + (index + 0.5) * _CELL
+        write(drawing, feature, _COLUMNS[0] - 6, y, 11, text_anchor="end")
+    for index, word in enumerate(sentence.WORDS):
+        write(drawing, word, left - 4, below + (index + 0.5) * _CELL, 11, text_anchor="end")
+    for role, matrix in enumerate(sentence.projections()):
+        column, wide = _COLUMNS[role], matrix.size(1) * _CELL
+        _ones(drawing, matrix, (column, top, _CELL, _CELL), data_matrix="QKV"[role])
+        _ones(drawing, x @ matrix, (column, below, _CELL, _CELL), data_matrix="qkv"[role])
+        write(drawing, "W", column + wide / 2 - 5, 10, 14, font_weight="bold")
+        write(drawing, "QKV"[role], column + wide / 2 + 7, 15, 11, font_weight="bold")
+        write(drawing, text["roles"][role], column + wide / 2, below - 18, 12, font_weight="bold")
+        names = features[4:] if role == 2 else features[:3]  # the values' columns are meanings
+        for index, name in enumerate(names):
+            _upright(drawing, name, column + (index + 0.5) * _CELL, top - 6)
+        _frame(drawing, column, below + IT * _CELL, wide)
+        _frame(drawing, column, top + 3 * _CELL, wide)  # the row of "pronoun"
+    _frame(drawing, left, below + IT * _CELL, 8 * _CELL)
+    return finish(drawing.as_svg(header=""), f"{KEY}-roles", text["title"], text["desc"], zoom=1.4)
+
+
+def _upright(drawing: drawsvg.Drawing, name: str, x: float, y: float) -> None:
+    """Write a column's name upwards from its head."""
+    turned = {"transform": f"rotate(-90 {x:g} {y:g})", "text_anchor": "start"}
+    write(drawing, name, x, y, 11, **turned)
+
+
+def _frame(drawing: drawsvg.Drawing, x: float, y: float, width: float) -> None:
+    """Outline a row of cells."""
+    outline = {"fill": "none", "stroke": ACCENT_2, "stroke_width": 2.5}
+    drawing.append(drawsvg.Rectangle(x, y, width, _CELL, **outline))
+
+
 _PLANE = (56, 26, 280, 84)  # left, top, the length of 1 on both axes, the height
 SHARPNESSES = (1.0, 2.0, 4.0, 6.0)
 
@@ -225,5 +311,7 @@ FIGURES: dict[str, Callable[[str], str]] = {
     "arcs": arcs,
     "attention-map": attention_map,
     "moved": moved,
+    "roles": roles,
     "weighted-mean": weighted_mean,
+    "words": words,
 }

@@ -33,16 +33,6 @@ def of_it(sharpness: float) -> tuple[Tensor, Tensor]:
     return weights, weights @ (sentence.embeddings().double() @ w_v)
 
 
-def words(language: str) -> str:
-    """Return the embeddings of the sentence, a row a word and a column a feature."""
-    text = texts(__file__, "words", language)
-    rows = (
-        (f"**{word}**", *(f"**{number:g}**" if number else "0" for number in row))
-        for word, row in zip(sentence.WORDS, sentence.embeddings().tolist(), strict=True)
-    )
-    return table(text["header"], rows)
-
-
 def mixing(language: str) -> str:  # noqa: ARG001 - formulas need no translation
     """Return the second row's weighted mean, one line a component."""
     lines = [
@@ -78,7 +68,7 @@ def cost(language: str) -> str:
     return table([title.format(length=LENGTH) for title in text["header"]], rows)
 
 
-TABLES = {"cost": cost, "mixing": mixing, "words": words}
+TABLES = {"cost": cost, "mixing": mixing}
 
 
 def numbers() -> dict[str, str]:
@@ -86,6 +76,7 @@ def numbers() -> dict[str, str]:
     one = 1 / math.sqrt(3)
     total = math.exp(0) + math.exp(one) + math.exp(0)
     lead = math.exp(SHARP * one)
+    x = sentence.embeddings().double()
     return {
         "cat_sharp": f"{of_it(SHARP)[0][CAT]:.2f}",
         "exp_one_short": f"{math.exp(one):.2f}",
@@ -93,6 +84,7 @@ def numbers() -> dict[str, str]:
         "scaled_sharp": f"{SHARP * one:.2f}",
         "sleeps_third": f"{weights_of(SHARP)[sentence.WORDS.index('sleeps')][CAT]:.2f}",
         "cat_half": f"{weights_of(SHARP)[CAT][sentence.WORDS.index('sleeps')]:.2f}",
+        "it_itself": f"{attention_weights(x, x)[IT, IT]:.2f}",
         "euler": f"{math.e:.3f}",
         "exp_one": f"{math.exp(one):.4f}",
         "meant": f"{VALUES[2, 2]:g}",

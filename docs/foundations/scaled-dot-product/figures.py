@@ -167,6 +167,51 @@ def _grid(drawing: drawsvg.Drawing, shape: str, x: float, y: float, cell: float 
     drawing.append(lines)
 
 
+_KEYS, _BAR, _TALL = 6, 27, 74  # six keys, how far apart their bars stand, the height of 1
+
+
+@functools.cache
+def six_keys() -> dict[tuple[int, bool], tuple[float, ...]]:
+    """Return the weights of six random keys, for two head sizes, without and with the division."""
+    generator, found = torch.Generator().manual_seed(0), {}
+    for size in (8, 512):
+        query = torch.randn(1, size, generator=generator)
+        keys = torch.randn(_KEYS, size, generator=generator)
+        for scaled in (False, True):
+            weights = attention_weights(query, keys, scale=None if scaled else 1.0)
+            found[size, scaled] = tuple(weights[0].tolist())
+    return found
+
+
+def keys(language: str) -> str:
+    """Draw the weights of six random keys: two head sizes, without and with the division."""
+    text = texts(__file__, "keys", language)
+    drawing = canvas(400, 262)
+    for (size, scaled), weights in six_keys().items():
+        left, floor = (66 if size == 8 else 236), (236 if scaled else 118)
+        if not scaled:
+            write(drawing, f"d = {size}", left + 3 * _BAR, 10, font_weight="bold")
+        for index, weight in enumerate(weights):
+            x, height = left + _BAR * index, _TALL * weight
+            look = {"fill": ACCENT, "data_setting": f"{size} {scaled}", "data_weight": weight}
+            drawing.append(drawsvg.Rectangle(x + 3, floor - height, _BAR - 6, height, **look))
+            write(drawing, f"{weight:.2f}", x + _BAR / 2, floor - height - 8, 11)
+        end = left + _KEYS * _BAR
+        drawing.append(drawsvg.Line(left, floor, end, floor, stroke=INK))
+    for floor, lines in ((118, text["unscaled"]), (236, text["scaled"])):
+        for index, line in enumerate(lines):
+            y = floor - 44 + 16 * index
+            write(drawing, line, 0, y, 12, text_anchor="start", font_weight="bold")
+    for left in (66, 236):
+        write(drawing, text["keys"], left + 3 * _BAR, 250, 12)
+    found = {f"{name}_{d}": max(six_keys()[d, s]) for d in (8, 512) for name, s in _SETTINGS}
+    desc = text["desc"].format(**{name: f"{weight:.2f}" for name, weight in found.items()})
+    return finish(drawing.as_svg(header=""), f"{KEY}-keys", text["title"], desc, zoom=1.5)
+
+
+_SETTINGS = (("unscaled", False), ("scaled", True))
+
+
 class _Panel(NamedTuple):
     name: str
     field: str
@@ -303,6 +348,7 @@ def _plot_learning(axes: Axes, text: dict[str, str], *, scaled: bool) -> None:
 
 FIGURES: dict[str, Callable[[str], str]] = {
     "block-diagram": block_diagram,
+    "keys": keys,
     "learning": learning,
     "sqrt-d": sqrt_d,
 }

@@ -147,7 +147,7 @@ def numbers() -> dict[str, str]:
         "fused_time": f"{measured('time', way='pytorch'):.2g}",
         "first_loss": f"{learned('loss', step=0, **torn):.0f}",
         "second_loss": f"{learned('loss', step=1, **torn):.0f}",
-        "third_loss": f"{learned('loss', step=2, **torn):.2g}",
+        "third_loss": f"{round(learned('loss', step=2, **torn), -1):.0f}",
         "longest": f"{LENGTHS[-1]:,}",
         "longest_weights": _bytes(weight_bytes(LENGTHS[-1], LENGTHS[-1])),
         "blind_guess": f"{math.log(8):.1f}",

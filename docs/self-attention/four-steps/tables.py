@@ -1,5 +1,7 @@
 """What the four classes cost, and the worked numbers of the chapter."""
 
+import difflib
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -19,6 +21,7 @@ from docs._kit.text import texts
 from .benchmark import ROUNDS, SIZES
 from .figures import matrices, sentence_weights
 
+EXAMPLES = Path(__file__).parents[3] / "attn_docs/examples/self_attention/four_steps"
 SIZE, LENGTH = 512, 1024
 IT, CAT = WORDS.index("it"), WORDS.index("cat")
 
@@ -108,7 +111,27 @@ def fused(language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{caption}"
 
 
-TABLES = {"cost": cost, "fused": fused}
+_STEPS = ("grow_1", "grow_2", "grow_3", "layer")  # the class after each of the four steps
+
+
+def class_of(name: str) -> list[str]:
+    """Return the lines of the class in an example of this page."""
+    text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
+    return text[text.index("class ") :].partition("\n\n\n")[0].splitlines()
+
+
+def step(number: int) -> str:
+    """Return what a step changes in the class, as a diff that shows all of it."""
+    before, after = (class_of(_STEPS[index]) for index in (number - 2, number - 1))
+    lines = list(difflib.unified_diff(before, after, n=len(before), lineterm=""))[3:]
+    return "\n".join(["```diff", *(line.rstrip() for line in lines), "```"])
+
+
+TABLES = {
+    "cost": cost,
+    "fused": fused,
+    **{f"step-{n}": (lambda language, n=n: step(n)) for n in (2, 3, 4)},  # noqa: ARG005
+}
 
 
 def numbers() -> dict[str, str]:

@@ -1,15 +1,20 @@
 import torch
 
+
+def masked_weights(query, key, mask):
+    scores = query @ key.mT / query.size(-1) ** 0.5  # … n m: a row is a query, a column a key
+    scores = scores.masked_fill(~mask, -torch.inf)  # True may attend
+    return scores.softmax(dim=-1)  # … n m: zero where forbidden
+
+
+causal = torch.ones(5, 5, dtype=torch.bool).tril()  # n m: itself and what came before
+
+
 from attn_docs import attention_weights
 from attn_docs.sentence import WORDS, embeddings, labelled, projections
 
-x = embeddings()  # n D: 5 words, 8 features
-w_q, w_k, _ = projections(sharpness=6.0)
-query, key = x @ w_q, x @ w_k  # n d
-scores = query @ key.T / 3**0.5  # n n: a row is a query, a column a key
-
-may_attend = torch.ones(5, 5, dtype=torch.bool).tril()  # n n: itself and what came before
-weights = scores.masked_fill(~may_attend, -torch.inf).softmax(dim=-1)  # n n
+query, key, _ = (embeddings() @ w for w in projections(sharpness=6.0))  # n d, m d
+weights = masked_weights(query, key, causal)
 print(labelled(weights, WORDS, WORDS))
 #>            the     cat  sleeps      it  dreams
 #> the       1.00    0.00    0.00    0.00    0.00

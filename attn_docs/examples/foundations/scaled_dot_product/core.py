@@ -1,10 +1,6 @@
 import math
 
 import torch
-import torch.nn.functional as F
-
-from attn_docs import scaled_dot_product_attention
-from attn_docs.sentence import MEANINGS, WORDS, embeddings, labelled, projections
 
 
 def attention(query, key, value, mask=None):
@@ -15,13 +11,18 @@ def attention(query, key, value, mask=None):
     return weights @ value  # … n e
 
 
+import torch.nn.functional as F
+
+from attn_docs import scaled_dot_product_attention
+from attn_docs.sentence import MEANINGS, WORDS, embeddings, labelled, projections
+
 x = embeddings()
 query, key, value = (x @ w for w in projections(sharpness=6.0))  # n d, m d, m e
 output = attention(query[3:4], key, value)  # one query, that of "it"
 print(labelled(output, WORDS[3:4], MEANINGS))
 #>     definite    animal    asleep  dreaming
 #> it      0.03      0.89      0.03      0.03
-print(torch.allclose(output, scaled_dot_product_attention(query[3:4], key, value)))
+for known in (scaled_dot_product_attention, F.scaled_dot_product_attention):
+    print(torch.allclose(output, known(query[3:4], key, value)))
 #> True
-print(torch.allclose(output, F.scaled_dot_product_attention(query[3:4], key, value)))
 #> True

@@ -1,13 +1,17 @@
 import torch
 
-from attn_docs import attention_weights
+
+def shown(weights):
+    return " ".join(f"{weight:.2f}" for weight in weights.tolist())
+
 
 torch.manual_seed(0)
-torch.set_printoptions(precision=4, sci_mode=False)
-d, keys = 512, 6
-query, key = torch.randn(1, d), torch.randn(keys, d)
-
-print(attention_weights(query, key, scale=1.0))
-#> tensor([[0.0000, 0.0000, 0.0000, 0.0000, 0.0000, 1.0000]])
-print(attention_weights(query, key))  # 1/√d by default
-#> tensor([[0.0330, 0.0213, 0.1354, 0.1364, 0.1720, 0.5018]])
+for d in (8, 512):
+    query, keys = torch.randn(d), torch.randn(6, d)
+    scores = keys @ query
+    print(f"d = {d:3}  no division: {shown(scores.softmax(0))}")
+    print(f"         by √d:       {shown((scores / d**0.5).softmax(0))}")
+#> d =   8  no division: 0.25 0.01 0.18 0.00 0.01 0.55
+#>          by √d:       0.25 0.09 0.22 0.03 0.08 0.33
+#> d = 512  no division: 0.00 0.00 0.00 0.00 0.00 1.00
+#>          by √d:       0.03 0.04 0.04 0.10 0.31 0.48
