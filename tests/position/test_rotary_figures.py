@@ -98,26 +98,29 @@ def test_curves_are_the_mean_of_the_cosines(panel: str, last: int, language: str
 
 
 @languages
-def test_dots_stand_at_wavelengths_and_are_filled_within_the_context(language: str) -> None:
+def test_ticks_stand_at_wavelengths_on_their_side_of_the_context(language: str) -> None:
     rows = groups("contexts", language, "data-model")
     assert list(rows) == [model.name for model in tables.MODELS]
     for model in tables.MODELS:
-        dots = marked(rows[model.name], "data-wave")
-        assert len(dots) == model.rotary_dim // 2
-        for i, dot in enumerate(dots):
-            wave = 2 * math.pi * model.theta ** (2 * i / model.rotary_dim)
-            assert float(dot.attrib["data-wave"]) == pytest.approx(wave, rel=0.01)
-            assert float(dot.attrib["x"]) + 2 == pytest.approx(figures.place(wave), abs=0.02)
-            assert (dot.attrib["fill"] != "none") == (wave <= model.context)
+        waves = [
+            2 * math.pi * model.theta ** (2 * i / model.rotary_dim)
+            for i in range(model.rotary_dim // 2)
+        ]
+        sides = {
+            path.attrib["data-side"]: re.findall(r"M([\d.]+)", path.attrib["d"])
+            for path in marked(rows[model.name], "data-side")
+        }
+        inside, outside = (list(map(float, sides[side])) for side in ("inside", "outside"))
+        assert inside + outside == pytest.approx(list(map(figures.place, waves)), abs=0.02)
+        assert len(inside) == sum(wave <= model.context for wave in waves)
         (line,) = marked(rows[model.name], "data-context")
         x = float(line.attrib["d"].removeprefix("M").partition(",")[0])
         assert x == pytest.approx(figures.place(model.context), abs=0.02)
-        filled = sum(dot.attrib["fill"] != "none" for dot in dots)
         said = [text.text for text in rows[model.name].iter(f"{SVG}text")]
         assert f"{model.context:,}" in said
         assert any(
             re.findall(r"\d+", text)
-            in ([str(filled), str(len(dots))], [str(len(dots)), str(filled)])
+            in ([str(len(inside)), str(len(waves))], [str(len(waves)), str(len(inside))])
             for text in said
         )
 

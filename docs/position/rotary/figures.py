@@ -221,7 +221,7 @@ def carry(language: str) -> str:
                 axes.plot(distances, score, color=colour, linewidth=1.5, gid=gid)
                 if panel == "near":
                     height_of = {"fast": 0.52, "slow": 0.86}[half]
-                    axes.text(last, height_of, text[half], color=colour, ha="right", va="center")
+                    axes.text(last, height_of, text[half], ha="right", va="center")
             middle = (left + 80) / width
             figure.text(middle, 1 - 14 / height, text[panel], ha="center", va="center")
         figure.text(32 / width, 1 - 208 / height, text["axes"], va="center")
@@ -244,20 +244,14 @@ def _context(parent: drawsvg.Group, model: Model, y: float, text: dict[str, str]
     settings = text["settings"].format(theta=f"{model.theta:,.0f}")
     write(parent, settings, 0, y + 8, 11, text_anchor="start")
     parent.append(drawsvg.Line(place(5), y, place(1e7), y, stroke=INK, stroke_opacity=0.25))
-    for wave in wavelengths(model.theta, model.rotary_dim).tolist():
-        inside = wave <= model.context
-        attributes = {"fill": ACCENT} if inside else {"fill": "none", "stroke": ACCENT_2}
-        parent.append(
-            drawsvg.Rectangle(
-                place(wave) - 2,
-                y - 2 if inside else y - 1.5,
-                4,
-                4 if inside else 3,
-                rx=2,
-                data_wave=f"{wave:.1f}",
-                **attributes,
-            )
-        )
+    waves = wavelengths(model.theta, model.rotary_dim).tolist()
+    sides = {"inside": (ACCENT, 4), "outside": (ACCENT_2, 2)}
+    for side, (colour, half) in sides.items():
+        path = drawsvg.Path(fill="none", stroke=colour, stroke_width=1, data_side=side)
+        for wave in waves:
+            if (wave <= model.context) == (side == "inside"):
+                path.M(place(wave), y - half).L(place(wave), y + half)
+        parent.append(path)
     x = place(model.context)
     parent.append(
         drawsvg.Line(x, y - 14, x, y + 6, stroke=INK, stroke_width=2, data_context=model.context)
