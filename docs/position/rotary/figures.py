@@ -92,7 +92,7 @@ def same_distance(language: str) -> str:
         said.append(text["panel"].format(cat=cat, chased=chased, angle=degrees, score=score))
     desc = text["desc"].format(panels=text["join"].join(said))
     svg = drawing.as_svg(header="")
-    return finish(svg, f"{KEY}-same-distance", text["title"], desc, zoom=1.35)
+    return finish(svg, f"{KEY}-same-distance", text["title"], desc, zoom=1.2)
 
 
 def dials(language: str) -> str:
@@ -116,7 +116,7 @@ def dials(language: str) -> str:
             _needle(group, x_of(column), y_of(row), tip, stroke=ACCENT, data_hand=1)
             drawing.append(group)
     svg = drawing.as_svg(header="")
-    return finish(svg, f"{KEY}-dials", text["title"], text["desc"], zoom=1.25)
+    return finish(svg, f"{KEY}-dials", text["title"], text["desc"], zoom=1.05)
 
 
 def pairs(*, interleaved: bool) -> list[tuple[int, int]]:
@@ -285,7 +285,7 @@ def contexts(language: str) -> str:
         write(drawing, label, place(10**power), bottom + 6, 11)
     desc = text["desc"].format(rows=text["join"].join(said))
     svg = drawing.as_svg(header="")
-    return finish(svg, f"{KEY}-contexts", text["title"], desc, zoom=1.35)
+    return finish(svg, f"{KEY}-contexts", text["title"], desc, zoom=1.2)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
