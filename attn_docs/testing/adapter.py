@@ -16,7 +16,7 @@ from attn_docs.testing.copies import check_real
 from attn_docs.testing.subject import CONTEXT_NAMES
 
 MASK_NAMES = ("attn_mask", "mask", "attention_mask", "src_mask")
-# as PyTorch names a mask of the keys alone: (batch, m), True where there is no word
+# as PyTorch names a mask of the keys alone: (batch, m), True where there is no token
 PADDING_NAMES = ("key_padding_mask", "src_key_padding_mask", "padding_mask")
 CHOICES = {
     "mask_true": ("attends", "blocks", "added"),
@@ -365,7 +365,7 @@ def _guessed(module: nn.Module) -> Adapter:
     )
     padding = one_of(PADDING_NAMES)
     if adapter.attn_mask is None and padding is not None:
-        said = f"{padding} is PyTorch's: (batch, m), True where there is no word"
+        said = f"{padding} is PyTorch's: (batch, m), True where there is no token"
         adapter = replace(adapter, attn_mask=padding, mask_true="blocks", mask_axes=1, guessed=said)
     if tuple(names[:3]) in TRIPLES:
         adapter = replace(adapter, arguments="query, key, value")

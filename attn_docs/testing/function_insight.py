@@ -118,7 +118,7 @@ class FunctionInsight:
         return ""
 
     def formula_fits(self, length: int) -> bool:  # noqa: ARG002
-        """Tell whether what reproduces a few words reproduces so many; not asked of functions."""
+        """Tell whether what reproduces a few tokens reproduces so many; not asked of functions."""
         return True
 
     @property
@@ -176,7 +176,7 @@ class FunctionInsight:
         return attention(query.double(), key.double(), value.double(), mask, divisor, how)[0]
 
     def expected_words(self, x: Tensor, mask: Tensor, how: Hypothesis) -> Tensor:
-        """Return what the formula gives for words that attend to each other."""
+        """Return what the formula gives for tokens that attend to each other."""
         parts, options = self.subject.given(x, mask, x, None)
         made = self.expected(parts, options["attn_mask"], how=how)
         return made[..., self.subject.block - 1 :: self.subject.block, :]

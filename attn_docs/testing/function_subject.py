@@ -26,10 +26,10 @@ EXACT, SINGLE = 1e-9, 1e-5
 class FunctionSubject:
     """A function, the options that it takes, the sizes and the precision that it runs in.
 
-    To the checks that modules have as well, a word is a query, a key and a value, side by side.
-    A function that runs on blocks of a length only gets each word as often as fills a block: with
-    each key equally often the weights of a word stay what they are, and the last of its copies
-    sees with is_causal just the words up to it.
+    To the checks that modules have as well, a token is a query, a key and a value, side by side.
+    A function that runs on blocks of a length only gets each token as often as fills a block: with
+    each key equally often the weights of a token stay what they are, and the last of its copies
+    sees with is_causal just the tokens up to it.
     """
 
     function: Callable[..., Any]
@@ -59,12 +59,12 @@ class FunctionSubject:
 
     @property
     def counts(self) -> Sequence[int]:
-        """How many words it must take; where each fills a block, few."""
+        """How many tokens it must take; where each fills a block, few."""
         return LENGTHS if self.block == 1 else (1, 2, LENGTH)
 
     @property
     def parts(self) -> Mapping[str, slice]:
-        """Which of the numbers of a word each of the arguments that hold words gets."""
+        """Which of the numbers of a token each of the arguments that hold tokens gets."""
         end = 2 * self.head_dim
         return {
             "query": slice(0, self.head_dim),
@@ -73,11 +73,11 @@ class FunctionSubject:
         }
 
     def runs_on(self, *lengths: int) -> bool:  # noqa: ARG002
-        """Tell whether it can be asked for so many words."""
+        """Tell whether it can be asked for so many tokens."""
         return True
 
     def shown(self, length: int) -> Tensor:
-        """Return (length, length): which words each may see where the future is hidden."""
+        """Return (length, length): which tokens each may see where the future is hidden."""
         return torch.ones(length, length, dtype=torch.bool, device=self.device).tril()
 
     @property
@@ -87,7 +87,7 @@ class FunctionSubject:
 
     @property
     def block(self) -> int:
-        """How often a word is given."""
+        """How often a token is given."""
         return math.gcd(*itertools.chain(*self.lengths)) if self.lengths else 1
 
     @property
@@ -125,11 +125,11 @@ class FunctionSubject:
         ]
 
     def words(self, batch: int, length: int, *, seed: int = 0) -> Tensor:
-        """Return random words, the same for the same arguments."""
+        """Return random tokens, the same for the same arguments."""
         return torch.cat(self.inputs(n=length, m=length, batch=batch, seed=seed), -1)
 
     def contexts(self, batch: int, length: int, *, seed: int = 0) -> Tensor:
-        """Return random words to attend to, the same for the same arguments."""
+        """Return random tokens to attend to, the same for the same arguments."""
         return self.words(batch, length, seed=seed + 1)
 
     def attend(self, *inputs: Tensor, **options: Any) -> Tensor:
@@ -177,7 +177,7 @@ class FunctionSubject:
     def given(
         self, x: Tensor, mask: Tensor | None, context: Tensor, causal: bool | None
     ) -> tuple[list[Tensor], dict[str, Any]]:
-        """Return query, key and value, each word as often as fills a block, and the options."""
+        """Return query, key and value, each token as often as fills a block, and the options."""
         sizes, block = [self.head_dim, self.head_dim, self.value_dim], self.block
         query, _, _ = torch.split(x, sizes, -1)
         _, key, value = torch.split(context, sizes, -1)

@@ -18,24 +18,24 @@ CACHES = ("past_key_values", "layer_past")
 ROTARY = "RotaryEmbedding"
 CROSSING = ("crossattention", "encoder_attn", "EncDecAttention")
 CONTEXTS = ("encoder_hidden_states", "key_value_states")
-MEMORY = "what is judged is attention to x; an encoder's words are 5 random ones in every call"
+MEMORY = "what is judged is attention to x; an encoder's tokens are 5 random ones in every call"
 # other attention functions take no mask of (batch, 1, n, m), or run on a GPU only
 ATTENTIONS = (None, "eager", "sdpa")
 
 
 @dataclass(frozen=True)
 class Given:
-    """Makes what a layer is given besides words and mask, as its model makes it."""
+    """Makes what a layer is given besides tokens and mask, as its model makes it."""
 
     names: tuple[str, ...]
     rotary: nn.Module | None
     layer_type: str | None
     alibi: Callable[..., Tensor] | None
     num_heads: int
-    memory: bool  # whether the layer attends to an encoder's words as well
+    memory: bool  # whether the layer attends to an encoder's tokens as well
 
     def __call__(self, x: Tensor, start: int = 0) -> dict[str, Any]:
-        """Return the arguments for words that stand at `start` and after."""
+        """Return the arguments for tokens that stand at `start` and after."""
         places = torch.arange(start, start + x.size(1), device=x.device)
         given: dict[str, Any] = {}
         if "position_ids" in self.names:
@@ -60,7 +60,7 @@ class Given:
 
 
 def memory_for(x: Tensor) -> Tensor:
-    """Return five words for a decoder layer to attend to, the same for each sample."""
+    """Return five tokens for a decoder layer to attend to, the same for each sample."""
     generator = torch.Generator().manual_seed(5)
     words = torch.randn(1, 5, x.size(-1), generator=generator).to(x)
     return words.expand(x.size(0), -1, -1)
@@ -162,7 +162,7 @@ def _step(
 
 
 def _empty_cache(*, both: bool) -> Any:
-    """Return a cache of `transformers`, of its own words and an encoder's if for both."""
+    """Return a cache of `transformers`, of its own tokens and an encoder's if for both."""
     caches = sys.modules["transformers.cache_utils"]
     own = caches.DynamicCache()
     return caches.EncoderDecoderCache(own, caches.DynamicCache()) if both else own
@@ -224,7 +224,7 @@ def _first_of(module: nn.Module, name: str) -> Any:
 
 
 def _has_memory(module: nn.Module, names: tuple[str, ...]) -> bool:
-    """Tell whether a decoder's layer or model attends to an encoder's words beside its own."""
+    """Tell whether a decoder's layer or model attends to an encoder's tokens beside its own."""
     if "encoder_hidden_states" not in names or "Attention" in type(module).__name__:
         return False
     paths = (path.rpartition(".")[2] for path, _ in module.named_modules())

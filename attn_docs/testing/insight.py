@@ -74,15 +74,15 @@ class Insight(Protocol):
         """Say what is wrong inside with a mask or context, or with neither and is_causal=True."""
 
     def formula_fits(self, length: int) -> bool:
-        """Tell whether what reproduces a few words reproduces so many; true if nothing does."""
+        """Tell whether what reproduces a few tokens reproduces so many; true if nothing does."""
 
 
 def refused(subject: Subject, *lengths: int) -> str:
-    """Return why nothing can be asked with so many words; empty if it can."""
+    """Return why nothing can be asked with so many tokens; empty if it can."""
     if subject.runs_on(*lengths):
         return ""
     told = " or ".join(str(length) for length in subject.counts)
-    return f"the module takes {told} words, no others"
+    return f"the module takes {told} tokens, no others"
 
 
 def mask_unfit(insight: Insight, *fit: Kind) -> str:

@@ -58,14 +58,14 @@ def check_module(
         context_dim: Size of the vectors attended to; `embed_dim` if None.
         num_heads: Number of query heads; searched for if None, which takes longer.
         scale: The factor that the scores should have; 1/√head_dim if None.
-        positions: Whether the order of the words matters: "rotary" if it is their distance alone,
-            by queries and keys; "added" if positions are added to the words; True for any way.
-        window: Number of words that each sees where the future is hidden, itself among them.
-        prefix: Number of words at the beginning that see each other, whatever is hidden.
+        positions: Whether the order of the tokens matters: "rotary" if it is their distance alone,
+            by queries and keys; "added" if positions are added to the tokens; True for any way.
+        window: Number of tokens that each sees where the future is hidden, itself among them.
+        prefix: Number of tokens at the beginning that see each other, whatever is hidden.
         dropout: Probability with which a weight is dropped in training.
-        weights: "sinks" if part of the weight of each word goes to none, "sigmoid" if each weight
-            is by itself: neither sums to one over the words.
-        lengths: Numbers of words that the module must take. The checks use these alone where it
+        weights: "sinks" if part of the weight of each token goes to none, "sigmoid" if each weight
+            is by itself: neither sums to one over the tokens.
+        lengths: Numbers of tokens that the module must take. The checks use these alone where it
             refuses others, as if its length is fixed.
         adapter: An `Adapter`, or a function that calls the module; guessed from the names of
             `forward`'s arguments if None. What else is guessed, as the form of a mask, the evidence
@@ -131,7 +131,7 @@ def _looked_at(
         return look_inside(subject_of(module, adapter, claims=claims, **sizes))
     except SubjectError as error:
         raise ValueError(
-            f"module must run on {claims.length} words, in evaluation and in training; "
+            f"module must run on {claims.length} tokens, in evaluation and in training; "
             f"it raised {error}"
         ) from error
 

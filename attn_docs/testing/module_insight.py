@@ -18,20 +18,20 @@ from attn_docs.testing.structure import Search, Structure, reproduce
 from attn_docs.testing.subject import Mode, SubjectError
 from attn_docs.testing.wrongs import VALUES_TURNED, Inside, wrongs
 
-TRACED = 7  # words; a prime that is seldom the size of a head, so that axes are told apart
+TRACED = 7  # tokens; a prime that is seldom the size of a head, so that axes are told apart
 UNEXPLAINED = "no way of computing that is searched reproduces the output of its layers"
 UNREADABLE = "the weights cannot be read back from the output"
 
 
 @dataclass(frozen=True, eq=False)
 class Readable:
-    """A call with few enough words that output = weights · values can be solved for the weights."""
+    """A call of so few tokens that output = weights · values can be solved for the weights."""
 
     recording: Recording
     values: Tensor  # (heads, n, e)
 
     def weights(self, recording: Recording) -> Tensor:
-        """Return the weights, (heads, n, n), of a call on the same words, perhaps with dropout."""
+        """Return the weights, (heads, n, n), of a call on the same tokens, perhaps with dropout."""
         heads, length, _ = self.values.shape
         outputs = recording.inner.view(length, heads, -1).transpose(0, 1)
         solved: Tensor = torch.linalg.lstsq(self.values.mT, outputs.mT).solution
@@ -123,7 +123,7 @@ class ModuleInsight:
 
     @property
     def has_sinks(self) -> bool:
-        """Whether each softmax was seen to have a column that is no word's."""
+        """Whether each softmax was seen to have a column that is no token's."""
         stages = [each for found in self.stages.values() for each in found]
         return bool(stages) and all(each.sink for each in stages)
 
@@ -141,7 +141,7 @@ class ModuleInsight:
 
     @property
     def place_matters(self) -> str:
-        """Why the place of a row's words matters where it must not; empty if unknown."""
+        """Why the place of a row's tokens matters where it must not; empty if unknown."""
         structures = self.structures.values()
         return VALUES_TURNED if any(s and s.how.turns_values for s in structures) else ""
 
@@ -185,7 +185,7 @@ class ModuleInsight:
         return "" if found is None else "; ".join(wrongs(found).values())
 
     def formula_fits(self, length: int) -> bool:
-        """Tell whether what reproduces a few words reproduces so many; true if nothing does."""
+        """Tell whether what reproduces a few tokens reproduces so many; true if nothing does."""
         if self.structure is None:
             return True
         subject = self.subject
@@ -250,7 +250,7 @@ def _stages_of(subject: ModuleSubject) -> Sequence[Stages]:
 
 
 def _order_matters(subject: ModuleSubject) -> bool:
-    """Tell whether the last output depends on the order of the words before it."""
+    """Tell whether the last output depends on the order of the tokens before it."""
     x = subject.words(1, subject.length)
     moved = torch.cat([x[:, :-1].flip(1), x[:, -1:]], 1)
     last, again, other = (

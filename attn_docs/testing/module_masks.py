@@ -46,7 +46,7 @@ def _behaviour(
         rows = rows & mask[0]  # some set what padding puts out to zero
     # where the future should be hidden and is not, the mask may be read rightly all the same
     past, all_words = subject.shown(subject.length), torch.ones_like(mask)
-    unmasked = strongest(subject, x, causal=subject.always_causal)  # a window hides words as well
+    unmasked = strongest(subject, x, causal=subject.always_causal)  # a window hides tokens as well
     own = unmasked > 1e-9 * unmasked.max()
     for shown in (past, own, all_words) if subject.always_causal else (own, all_words):
         if kind := _pattern(seen, mask, shown, rows):

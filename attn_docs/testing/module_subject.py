@@ -100,7 +100,7 @@ class ModuleSubject:
 
     @property
     def positions(self) -> bool:
-        """Whether it was said that the place of a word matters."""
+        """Whether it was said that the place of a token matters."""
         said = bool(self.claims.positions) or self.adapter.positions
         return said or self.claims.prefix is not None
 
@@ -111,26 +111,26 @@ class ModuleSubject:
 
     @property
     def length(self) -> int:
-        """How many words most checks use."""
+        """How many tokens most checks use."""
         return self.claims.length
 
     @property
     def counts(self) -> Sequence[int]:
-        """How many words it was said to take."""
+        """How many tokens it was said to take."""
         return self.claims.lengths
 
     @property
     def told_lengths(self) -> bool:
-        """Whether somebody said how many words it takes: then it may refuse others."""
+        """Whether somebody said how many tokens it takes: then it may refuse others."""
         return tuple(self.counts) != LENGTHS
 
     @property
     def odd_length(self) -> int:
-        """How many words to call it on where the length must not be taken for another size."""
+        """How many tokens to call it on where the length must not be taken for another size."""
         return self.length if self.told_lengths else 7
 
     def runs_on(self, *lengths: int) -> bool:
-        """Tell whether it can be asked for so many words."""
+        """Tell whether it can be asked for so many tokens."""
         return not self.told_lengths or all(n in self.counts or self._runs(n) for n in lengths)
 
     def _runs(self, length: int) -> bool:
@@ -156,7 +156,7 @@ class ModuleSubject:
 
     @property
     def takes_context(self) -> bool:
-        """Whether it can attend to words that are given apart."""
+        """Whether it can attend to tokens that are given apart."""
         return self.adapter.takes_context
 
     @property
@@ -176,21 +176,21 @@ class ModuleSubject:
         return x.to(self.device, self.dtype)
 
     def words(self, batch: int, length: int, *, seed: int = 0) -> Tensor:
-        """Return random words, the same for the same arguments."""
+        """Return random tokens, the same for the same arguments."""
         return self.random(batch, length, self.embed_dim, seed=seed)
 
     def contexts(self, batch: int, length: int, *, seed: int = 0) -> Tensor:
-        """Return random words to attend to, the same for the same arguments."""
+        """Return random tokens to attend to, the same for the same arguments."""
         return self.random(batch, length, self.context_dim, seed=seed)
 
     def own_context(self, x: Tensor) -> Tensor:
-        """Return a context whose word j depends on word j of `x` alone."""
+        """Return a context whose token j depends on token j of `x` alone."""
         if self.context_dim == self.embed_dim:
             return x
         return x @ self.random(1, self.embed_dim, self.context_dim, seed=5)[0].to(x) / 8
 
     def shown(self, length: int) -> Tensor:
-        """Return (length, length): which words each may see where the future is hidden."""
+        """Return (length, length): which tokens each may see where the future is hidden."""
         shown = torch.ones(length, length, dtype=torch.bool, device=self.device).tril()
         if self.claims.window is not None:
             shown = shown.triu(1 - self.claims.window)
@@ -264,7 +264,7 @@ class ModuleSubject:
         return [name for name in given if not torch.equal(given[name], before[name])]
 
     def step(self, x: Tensor, cache: Any) -> tuple[Tensor, Any]:
-        """Return the output for the next few words, and the cache after them."""
+        """Return the output for the next few tokens, and the cache after them."""
         if self.adapter.step is None:
             raise ValueError("the adapter has no step")
         with self._ready(), foreign():
@@ -313,7 +313,7 @@ class ModuleSubject:
 
 
 def _shaped(output: object, x: Tensor) -> Tensor:
-    """Return what came out, if it is a vector for each word."""
+    """Return what came out, if it is a vector for each token."""
     output = tensor_of(output, AXES)
     if output.shape[:2] != x.shape[:2]:
         raise WrongShapeError(output.shape, f"({x.size(0)}, {x.size(1)}, size)")

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-LENGTH = 6  # words, where a check needs no other number
+LENGTH = 6  # tokens, where a check needs no other number
 LENGTHS = (1, 2, LENGTH, 70)  # the last is longer than the blocks in which most kernels work
 
 
@@ -11,7 +11,7 @@ def sample_mask(length: int, device: torch.device, *, columns: bool = False) -> 
     """Return a mask that equals neither its complement nor its transpose, with full rows."""
     if columns:
         mask = torch.ones(length, length, dtype=torch.bool)
-        mask[:, length - 1 or 1 :] = False  # the only word stays
+        mask[:, length - 1 or 1 :] = False  # the only token stays
         mask[:, 1 : min(2, length - 1)] = False
         return mask.to(device)
     i, j = torch.meshgrid(torch.arange(length), torch.arange(length), indexing="ij")
@@ -22,7 +22,7 @@ def sample_mask(length: int, device: torch.device, *, columns: bool = False) -> 
 
 
 def shuffled(length: int, device: torch.device) -> Tensor:
-    """Return an order of words in which most stand elsewhere."""
+    """Return an order of tokens in which most stand elsewhere."""
     return torch.randperm(length, generator=torch.Generator().manual_seed(8)).to(device)
 
 
@@ -33,7 +33,7 @@ def ordered_mask(length: int, device: torch.device) -> Tensor:
 
 
 def two_documents(device: torch.device) -> Tensor:
-    """Return the mask that keeps documents of 3 and 4 words in one row apart."""
+    """Return the mask that keeps documents of 3 and 4 tokens in one row apart."""
     first = torch.arange(7, device=device) < 3
     return first[:, None] == first
 

@@ -18,13 +18,13 @@ Outcome = Literal["passed", "failed", "not judged"]
 
 # Each property with the one line that says what it asks. The chapter on it has its name as anchor.
 PROPERTIES = {
-    "runs": "each way to call runs, on one word and on many, in both modes",
+    "runs": "each way to call runs, on one token and on many, in both modes",
     "oracle": "the output is the formula's, to rounding",
     "scale": "scores are divided by the root of the head's size",
     "weights": "the weights are a distribution over the keys",
     "gradients": "gradients are what the output does when something is moved",
-    "attends": "each output depends on each word that it may see",
-    "equal words": "many equal words give what one of them gives",
+    "attends": "each output depends on each token that it may see",
+    "equal words": "many equal tokens give what one of them gives",
     "value projection": "values come from a projection of their own",
     "projections": "each weight of each projection reaches the output",
     "head layout": "heads are cut and joined without mixing positions",
@@ -39,7 +39,7 @@ PROPERTIES = {
     "padding": "what stands in padded slots changes nothing, left or right",
     "empty rows": "a query that may attend to nothing stays finite, and its gradient",
     "packing": "documents in one row do not see each other",
-    "long sequences": "many words are treated as a few are, beyond the blocks of a kernel",
+    "long sequences": "many tokens are treated as a few are, beyond the blocks of a kernel",
     "flags agree": "what can be said in two ways gives the same numbers",
     "claims": "what was said of the module is so: heads, positions, window, dropout, weights",
     "options used": "each option that is given changes the output",

@@ -22,8 +22,8 @@ ROTATED_APART = (
     "a query and the key of its own position are not rotated by the same angle: another offset, "
     "another direction, another layout of the pairs, or only one of them is rotated"
 )
-SINKS = "a column of the softmax is no word's: the weights of words sum to less than 1"
-VALUES_MOVED = "the values stand one position off: weights of one word meet the value of another"
+SINKS = "a column of the softmax is no token's: the weights of tokens sum to less than 1"
+VALUES_MOVED = "the values stand one position off: weights of one token meet the value of another"
 SLACK = 2e-3  # relative, of a factor: norms add a small number to what they divide by
 
 

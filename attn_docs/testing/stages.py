@@ -62,7 +62,7 @@ class Stages:
         axis: Over which axis the weights sum to one; None if over none.
         least: The smallest weight.
         softmax: Whether a softmax was seen.
-        sink: Whether the softmax had a column that is no word's.
+        sink: Whether the softmax had a column that is no token's.
         twice: Whether what went into the softmax had been through one.
         cancels: Whether a query and the key of the same position were rotated alike; None if
             they were not rotated, or that is not known.
@@ -285,7 +285,7 @@ def way_of_masking(plain: Attended, masked: Attended, allowed: Tensor) -> Maskin
     if plain.scores is None or any(plain.weights.shape != shape for shape in shapes):
         return None
     top = plain.scores.amax(-1, keepdim=True)
-    # what a column that is no word's takes, as a sink
+    # what a column that is no token's takes, as a sink
     rest = (plain.scores - top).exp().sum(-1, keepdim=True)
     rest = rest * (1 / plain.weights.sum(-1, keepdim=True) - 1)
     for name in MASKS:

@@ -1,4 +1,4 @@
-"""What is checked, as the checks of functions and of modules both see it: words in, words out."""
+"""What is checked, as the checks of functions and of modules both see it: tokens in, tokens out."""
 
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ class SubjectError(Exception):
 
 
 class WrongShapeError(SubjectError):
-    """What is checked returned words of another shape than it was asked for."""
+    """What is checked returned tokens of another shape than it was asked for."""
 
     def __init__(self, returned: object, wanted: str) -> None:
         super().__init__("ValueError", f"it returned {returned}, not {wanted}")
@@ -69,13 +69,13 @@ def tensor_of(output: object, axes: str) -> Tensor:
 class Subject(Protocol):
     """An attention function, or an attention module.
 
-    Words are (batch, length, size) for a module. For a function they have an axis of heads
+    Tokens are (batch, length, size) for a module. For a function they have an axis of heads
     before the length, and each is a query, a key and a value, side by side.
     """
 
     @property
     def device(self) -> torch.device:
-        """Where the words are made."""
+        """Where the tokens are made."""
 
     @property
     def tolerance(self) -> float:
@@ -103,14 +103,14 @@ class Subject(Protocol):
 
     @property
     def length(self) -> int:
-        """How many words most checks use."""
+        """How many tokens most checks use."""
 
     @property
     def counts(self) -> Sequence[int]:
-        """How many words it must take."""
+        """How many tokens it must take."""
 
     def runs_on(self, *lengths: int) -> bool:
-        """Tell whether it can be asked for so many words."""
+        """Tell whether it can be asked for so many tokens."""
 
     @property
     def parameters(self) -> Mapping[str, Tensor]:
@@ -118,7 +118,7 @@ class Subject(Protocol):
 
     @property
     def parts(self) -> Mapping[str, slice]:
-        """Which of the numbers of a word each of the arguments that hold words gets."""
+        """Which of the numbers of a token each of the arguments that hold tokens gets."""
 
     @property
     def masks_keys_alone(self) -> bool:
@@ -137,17 +137,17 @@ class Subject(Protocol):
         """Whether it hides the future unasked."""
 
     def shown(self, length: int) -> Tensor:
-        """Return (length, length): which words each may see where the future is hidden."""
+        """Return (length, length): which tokens each may see where the future is hidden."""
 
     @property
     def takes_context(self) -> bool:
-        """Whether it can attend to words that are given apart."""
+        """Whether it can attend to tokens that are given apart."""
 
     def words(self, batch: int, length: int, *, seed: int = 0) -> Tensor:
-        """Return random words, the same for the same arguments."""
+        """Return random tokens, the same for the same arguments."""
 
     def contexts(self, batch: int, length: int, *, seed: int = 0) -> Tensor:
-        """Return random words to attend to, the same for the same arguments."""
+        """Return random tokens to attend to, the same for the same arguments."""
 
     def call(
         self,
@@ -189,9 +189,9 @@ def influence(
     *,
     causal: bool | None = None,
 ) -> Tensor:
-    """Return (n, m): how strongly output i depends on word j, by gradient.
+    """Return (n, m): how strongly output i depends on token j, by gradient.
 
-    Words are those of the context, or of `x` if there is none.
+    Tokens are those of the context, or of `x` if there is none.
     """
     x = x.clone().requires_grad_()
     source = x if context is None else context.clone().requires_grad_()

@@ -40,7 +40,7 @@ class Attended:
         value: (h, m, e).
         output: (h, n, e).
         scores: (h, n, m), what went into the softmax; None if that was not seen.
-        sink: Whether the softmax had a column that is no word's.
+        sink: Whether the softmax had a column that is no token's.
         after: The first layer after it, the number that it has among the layers.
     """
 
@@ -166,7 +166,7 @@ def _heads(tensor: Tensor) -> Tensor:
 
 
 def _fit(scores: Tensor, weights: Tensor) -> bool:
-    """Tell whether scores have the sizes of weights, perhaps with a column that is no word's."""
+    """Tell whether scores have the sizes of weights, perhaps with a column that is no token's."""
     return scores.shape[:-1] == weights.shape[:-1] and scores.size(-1) - weights.size(-1) in (0, 1)
 
 

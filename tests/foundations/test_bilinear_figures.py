@@ -5,6 +5,7 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
+import torch
 
 from attn_docs.sentence import KINDS, projections
 from docs._tools.page import page_module
@@ -44,7 +45,9 @@ def test_measured_variance_is_the_derived_one(start, divisor):
 
 
 def test_numbers_are_the_last_measurements():
-    for name, text in figures.numbers().items():
+    numbers = figures.numbers()
+    assert float(numbers.pop("three_back")) == round(figures.three_back()) > 90
+    for name, text in numbers.items():
         start, divisor, d = name.split("_")
         assert float(text) == pytest.approx(predicted(start, divisor, int(d)), rel=0.06)
 
@@ -94,3 +97,14 @@ def test_chart_plots_the_measurements_against_its_ticks(language):
                 assert to_x(x) == pytest.approx(d, rel=0.02)
                 # a label's baseline stands a third of its size below its tick
                 assert to_y(y + 4.56) == pytest.approx(variance, rel=0.03)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_trained_heads_matrix_points_three_places_back(language):
+    weights = figures.learned()
+    assert (weights.argmax(-1)[3:] == torch.arange(figures.LENGTH - 3)).all()
+    drawn = [
+        cell.get("data-weight") for cell in parse(figures.FIGURES["positions"](language)).iter()
+    ]
+    there = weights[torch.ones_like(weights, dtype=torch.bool).tril()]
+    assert [float(cell) for cell in drawn if cell] == pytest.approx(there.tolist(), abs=0.006)

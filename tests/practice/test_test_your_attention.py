@@ -52,7 +52,7 @@ def test_one_line_mends_it():
 
 
 def test_a_report_that_did_not_pass_is_raised_and_printed():
-    report = run("wrong_module")["report"]
+    report = run("core")["report"]
     with pytest.raises(AssertionError, match="transpose heads and length first") as raised:
         report.raise_if_failed()
     assert str(raised.value) == report.table("fail")
@@ -228,3 +228,12 @@ def test_an_adapter_keeps_its_words():
     assert torch.equal(adapter.translate(mask, x), ~mask.expand(2, 1, 3, 5))
     added = Adapter(mask_axes=2, mask_true="added").translate(mask, x)
     assert torch.equal(added == 0, mask)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_figure_of_who_sees_whom_shows_gradients(language):
+    root = ET.fromstring(figures.FIGURES["seen"](language))  # noqa: S314 - our own
+    drawn = [element.get("data-seen") == "1" for element in root.iter() if element.get("data-seen")]
+    n = figures.SEEN
+    expected = [torch.eye(n), torch.ones(n, n), torch.ones(n, n).tril(1)]
+    assert torch.tensor(drawn).view(3, n, n).equal(torch.stack(expected).bool())

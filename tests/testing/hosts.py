@@ -149,7 +149,7 @@ class PartialRotary(Plain):
 
 
 class Gated(Plain):
-    """Qwen3-Next: a sigmoid of the word itself opens and closes each number of the result."""
+    """Qwen3-Next: a sigmoid of the token itself opens and closes each number of the result."""
 
     def __init__(self, **sizes):
         super().__init__(**sizes)
@@ -398,7 +398,7 @@ class MaskOverwritten:
         return scores, attn_mask.logical_and_(allowed)
 
 
-# each with the words of a cause that names it; the page's own words (bugs.toml) are the first
+# each with the tokens of a cause that names it; the page's own tokens (bugs.toml) are the first
 # alternative, and the others are what somebody else might say
 NAMED = {
     MissingScale: r"scaled by 1\b|not (divided|scaled)|no scale|missing.*scale|without.*scale",
@@ -505,7 +505,7 @@ def build(form, kind, bug=None, num_kv_heads=None):
 
 
 def continued(module, x, words):
-    """A step of writing: the new words ask, and they and all before them are asked."""
+    """A step of writing: the new tokens ask, and they and all before them are asked."""
     words = x if words is None else torch.cat([words, x], dim=1)
     return module(x, is_causal=True, context=words), words
 

@@ -42,7 +42,7 @@ LATENT = {
 
 
 HALVES_MEET = {"half precision": "with a mask, a layer turns float16 into float32"}
-UNSUMMED = {"equal words": "by design the weights of the words do not sum to one"}
+UNSUMMED = {"equal words": "by design the weights of the tokens do not sum to one"}
 
 
 @dataclass(frozen=True)

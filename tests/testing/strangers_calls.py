@@ -61,10 +61,10 @@ class mask_ignored_with_context(Layer):
         return super().forward(x, attn_mask, is_causal, context)
 
 
-LONG = r"from (length|position|word|query) \d+|length \d+|long|block|at \d+ words"
+LONG = r"from (length|position|token|query) \d+|length \d+|long|block|at \d+ tokens"
 
 
-@wrong("masks", "is_causal is ignored beyond 32 words, in the chunked path", LONG, causal=True)
+@wrong("masks", "is_causal is ignored beyond 32 tokens, in the chunked path", LONG, causal=True)
 class flag_ignored_when_long(Layer):
     def allowed(self, n, m, attn_mask, is_causal):
         return super().allowed(n, m, attn_mask, is_causal and n <= 32)
@@ -79,12 +79,12 @@ class CausalBlocks(Decoder):
         return self.out_proj(join(self.core(q, k, v, place[:, None] >= place)))
 
 
-@wrong("masks", "whole blocks of 8 words see each other", LONG, causal=True)
+@wrong("masks", "whole blocks of 8 tokens see each other", LONG, causal=True)
 class causal_blocks_of_8(CausalBlocks):
     pass
 
 
-@wrong("masks", "whole tiles of 64 words are skipped, not the words", LONG, causal=True)
+@wrong("masks", "whole tiles of 64 tokens are skipped, not the tokens", LONG, causal=True)
 class causal_tiles_of_64(CausalBlocks):
     block = 64
 
@@ -96,7 +96,7 @@ class causal_tiles_of_64(CausalBlocks):
         return self.out_proj(join(self.core(q, k, v, allowed)))
 
 
-@wrong("masks", "the triangle is stored for 8 words; later ones are not masked", LONG, causal=True)
+@wrong("masks", "the triangle is stored for 8 tokens; later ones are not masked", LONG, causal=True)
 class leak_from_nine(Decoder):
     def __init__(self):
         super().__init__()
@@ -180,7 +180,7 @@ class padding_on_rows(Layer):
         return self.out_proj(join(scores.softmax(-1) @ v))
 
 
-@wrong("masks", "no word sees itself", r"itself|own|diagonal|off by one", causal=True)
+@wrong("masks", "no token sees itself", r"itself|own|diagonal|off by one", causal=True)
 class strict_triangle(Decoder):
     def forward(self, x):
         q, k, v = self.qkv(x)
@@ -252,7 +252,7 @@ class crash_for_context(Layer):
         return super().forward(x, attn_mask, is_causal, context)
 
 
-@wrong("exceptions", "crashes for an odd number of words", RAISED)
+@wrong("exceptions", "crashes for an odd number of tokens", RAISED)
 class crash_for_odd_length(Encoder):
     def core(self, q, k, v, allowed=None):
         b, h, n, d = q.shape

@@ -121,7 +121,7 @@ def result_scaled(query, key, value):
 
 # ---- blocks of keys, as kernels have them
 
-LONG = r"block|long|length \d+|from (length|word|key|query|position) \d+"
+LONG = r"block|long|length \d+|from (length|token|key|query|position) \d+"
 
 
 @wrong("blocks", "each block of 16 keys has a softmax of its own", LONG)

@@ -85,7 +85,7 @@ class leak_in_last_head(Decoder):
 
 @hard(
     "paths",
-    "beyond 200 words the future is seen",
+    "beyond 200 tokens the future is seen",
     r"from (length|position)|length \d+|long",
     causal=True,
 )
@@ -158,7 +158,7 @@ class slopes_from_one(Decoder):
         return super().scores(q, k) - (slopes[:, None, None] * distance).to(q.dtype)
 
 
-@hard("numbers", "positions begin anew after 64 words", r"begin|anew|wrap|\b64\b", positions=True)
+@hard("numbers", "positions begin anew after 64 tokens", r"begin|anew|wrap|\b64\b", positions=True)
 class positions_begin_anew(Rotary):
     def places(self, x):
         return torch.arange(x.size(-2)) % 64
@@ -280,7 +280,7 @@ class gradient_clipped(Encoder):
 
 @hard(
     "two",
-    "the next word's values, a strict triangle",
+    "the next token's values, a strict triangle",
     r"next|off by one",
     causal=True,
 )

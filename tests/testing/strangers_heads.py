@@ -131,9 +131,9 @@ NORM = r"norm"
 
 @wrong(
     "norms",
-    "queries and keys are normalised along the words",
+    "queries and keys are normalised along the tokens",
     NORM,
-    r"(along|over|across).*(words|positions|length)",
+    r"(along|over|across).*(tokens|positions|length)",
     causal=True,
 )
 class normalised_over_words(Decoder):
@@ -190,7 +190,7 @@ class values_normalised(Normed):
 
 
 @wrong(
-    "norms", "BatchNorm on the queries mixes samples and words in training", NORM, r"sample|batch"
+    "norms", "BatchNorm on the queries mixes samples and tokens in training", NORM, r"sample|batch"
 )
 class batch_norm_on_queries(Encoder):
     def __init__(self):
@@ -235,7 +235,7 @@ class heads_averaged(Encoder):
 @wrong(
     "heads",
     "one projection is cut by view into queries, keys and values",
-    r"view|transpose|scrambl|mix.*(position|word)",
+    r"view|transpose|scrambl|mix.*(position|token)",
     source="https://github.com/ajhalthor/Transformer-Neural-Network/issues/8",
 )
 class fused_cut_by_view(nn.Module):
@@ -275,7 +275,7 @@ class first_head_for_all(Encoder):
         return super().core(q[:, :1], k, v, allowed)
 
 
-@wrong("heads", "heads of a word attend to each other", r"transpose|heads (of|attend)")
+@wrong("heads", "heads of a token attend to each other", r"transpose|heads (of|attend)")
 class heads_of_one_word(Encoder):
     def forward(self, x):
         q, k, v = (t.transpose(1, 2) for t in self.qkv(x))

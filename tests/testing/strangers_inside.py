@@ -103,8 +103,8 @@ class result_scaled(Encoder):
 
 @wrong(
     "softmax",
-    "scores are divided by the root of the number of words",
-    r"√length|√n\b|number of (words|keys)|with the length",
+    "scores are divided by the root of the number of tokens",
+    r"√length|√n\b|number of (tokens|keys)|with the length",
 )
 class scaled_by_length(Encoder):
     def scores(self, q, k):
@@ -133,8 +133,8 @@ class values_from_keys_with_context(Layer):
 
 @wrong(
     "values",
-    "the values are those of the next word",
-    r"value.*(next|position|word|roll|shift)|order",
+    "the values are those of the next token",
+    r"value.*(next|position|token|roll|shift)|order",
 )
 class values_of_next_word(Encoder):
     def core(self, q, k, v, allowed=None):
@@ -148,7 +148,7 @@ class value_from_query(Encoder):
         return q, k, q
 
 
-@wrong("values", "the word's own value is added", r"value.*added|own value|itself|sum to|residual")
+@wrong("values", "the token's own value is added", r"value.*added|own value|itself|sum to|residual")
 class own_value_added(Encoder):
     def core(self, q, k, v, allowed=None):
         return super().core(q, k, v) + v
@@ -227,7 +227,7 @@ class state_in_module(Cached):
 
 @wrong(
     "cache",
-    "a new word's position is one too small",
+    "a new token's position is one too small",
     r"off by one|one (too|less|short|behind)|^(?!.*from 0).*(position|offset)",
     source="https://github.com/RobertCsordas/moeut/pull/6",
     **CACHED,
@@ -239,7 +239,7 @@ class offset_one_short(Cached):
 
 @wrong(
     "cache",
-    "every new word is at position 0",
+    "every new token is at position 0",
     r"from 0|position 0|offset",
     source="https://github.com/Blaizzy/mlx-vlm/issues/1983",
     **CACHED,
@@ -251,7 +251,7 @@ class offset_forgotten(Cached):
 
 @wrong(
     "cache",
-    "positions count calls, not words",
+    "positions count calls, not tokens",
     r"\bcalls\b|^(?!.*from 0).*(position|offset)",
     **CACHED,
 )
@@ -304,7 +304,7 @@ class no_mask_within_chunk(Cached):
 
 @wrong(
     "cache",
-    "kept keys are rotated again with each word",
+    "kept keys are rotated again with each token",
     r"twice|again|kept keys are (rotated|turned)",
     **CACHED,
 )
@@ -325,7 +325,7 @@ class cache_in_wrong_order(Cached):
 
 @wrong(
     "cache",
-    "the new word's value is forgotten: it does not see itself",
+    "the new token's value is forgotten: it does not see itself",
     r"itself|own|newest|new",
     **CACHED,
 )
@@ -489,7 +489,7 @@ class gate_unused(Encoder):
 
 # ---- no attention at all
 
-NONE = r"(no|not) attention|other words|no word|do(es)? not depend|content|same for all"
+NONE = r"(no|not) attention|other tokens|no token|do(es)? not depend|content|same for all"
 
 
 class Replaced(nn.Module):
@@ -525,13 +525,13 @@ class lstm_both_ways(Replaced):
         return nn.LSTM(40, 20, batch_first=True, bidirectional=True)
 
 
-@wrong("no attention", "the mean of all words", NONE, r"never used: q_proj")
+@wrong("no attention", "the mean of all tokens", NONE, r"never used: q_proj")
 class mean_pooling(Encoder):
     def core(self, q, k, v, allowed=None):
         return v.mean(-2, keepdim=True).expand_as(v)
 
 
-@wrong("no attention", "a convolution over three words", NONE)
+@wrong("no attention", "a convolution over three tokens", NONE)
 class convolution(nn.Module):
     def __init__(self):
         super().__init__()

@@ -34,7 +34,7 @@ def right(what, **check):
     return entry(RIGHT, "right", what, **check)
 
 
-# ---- the plain layer, in other words
+# ---- the plain layer, in other tokens
 
 
 @right("mask, flag and context", causal=True)
@@ -376,7 +376,9 @@ class window_and_mask(Layer):
         return super().forward(x, attn_mask)
 
 
-@right("the first three words see each other, as in a prefix language model", causal=True, prefix=3)
+@right(
+    "the first three tokens see each other, as in a prefix language model", causal=True, prefix=3
+)
 class prefix_model(Decoder):
     def core(self, q, k, v, allowed=None):
         allowed = allowed.clone()
@@ -401,7 +403,7 @@ class padding_mask(Layer):
 
 # ---- gates, sinks, and mixed heads
 
-# the weights of the words do not sum to one by design
+# the weights of the tokens do not sum to one by design
 NO_SUM_OF_ONE = {"waive": {"equal words": "by design"}}
 
 

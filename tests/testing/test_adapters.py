@@ -97,7 +97,7 @@ class Unmasked(LlamaAttention):
 
 
 class Forgetful(LlamaAttention):
-    """A layer that gives its cache the words it should be asked about."""
+    """A layer that gives its cache the tokens it should be asked about."""
 
     def forward(
         self, hidden_states, position_embeddings, attention_mask=None, past_key_values=None
@@ -279,7 +279,7 @@ class PaddingOnly(Plain):
 def test_a_mask_of_padding_is_read_as_pytorch_does():
     adapter = fitted(PaddingOnly())
     assert (adapter.mask_true, adapter.mask_axes) == ("blocks", 1)
-    assert "True where there is no word" in adapter.guessed
+    assert "True where there is no token" in adapter.guessed
     assert found(check_module(PaddingOnly(), embed_dim=DIM), "padding").verdict == "pass"
 
 
@@ -319,7 +319,7 @@ def test_a_module_that_raises_with_a_context_too_is_blamed_for_the_first_error()
 
 
 class ByMask(Plain):
-    """Is causal by the mask that it is given, and wants words by name and something each call."""
+    """Is causal by the mask that it is given, and wants tokens by name and something each call."""
 
     def forward(self, *, words, attn_mask, places):
         assert places.tolist() == list(range(words.size(1)))

@@ -79,19 +79,19 @@ def test_a_claim_that_is_so_passes(habit):
 
 
 WRONG = [
-    ("", {"positions": True}, "the order of the words changes nothing"),
-    ("", {"positions": "rotary"}, "the order of the words changes nothing"),
-    ("added", {"positions": "rotary"}, "positions='rotary' was said, and equal words differ"),
-    ("values turned", {"positions": "rotary"}, "positions='rotary' was said, and equal words"),
-    ("rotary", {"positions": "added"}, "positions='added' was said, and equal words come out"),
-    ("turned backwards", {"positions": "rotary"}, "4 words that stand 3 places later differ"),
-    ("window 3", {"causal": True, "window": 4}, "of 6 words output 3 does not depend on word 0"),
-    ("window 4", {"causal": True, "window": 3}, "of 6 words output 3 depends on word 0"),
-    ("prefix 3", {"causal": True, "prefix": 2}, "prefix=2 was said, and of 6 words output 0"),
+    ("", {"positions": True}, "the order of the tokens changes nothing"),
+    ("", {"positions": "rotary"}, "the order of the tokens changes nothing"),
+    ("added", {"positions": "rotary"}, "positions='rotary' was said, and equal tokens differ"),
+    ("values turned", {"positions": "rotary"}, "positions='rotary' was said, and equal tokens"),
+    ("rotary", {"positions": "added"}, "positions='added' was said, and equal tokens come out"),
+    ("turned backwards", {"positions": "rotary"}, "4 tokens that stand 3 places later differ"),
+    ("window 3", {"causal": True, "window": 4}, "of 6 tokens output 3 does not depend on token 0"),
+    ("window 4", {"causal": True, "window": 3}, "of 6 tokens output 3 depends on token 0"),
+    ("prefix 3", {"causal": True, "prefix": 2}, "prefix=2 was said, and of 6 tokens output 0"),
     ("drops", {"dropout": 0.2}, "dropout=0.2 was said, and it drops with 0.1"),
     ("", {"dropout": 0.1}, "dropout=0.1 was said, and training gives the same for each seed"),
-    ("", {"weights": "sinks"}, "weights='sinks' was said, and two equal words give what one"),
-    ("", {"weights": "sigmoid"}, "weights='sigmoid' was said, and two equal words give"),
+    ("", {"weights": "sinks"}, "weights='sinks' was said, and two equal tokens give what one"),
+    ("", {"weights": "sigmoid"}, "weights='sigmoid' was said, and two equal tokens give"),
     ("", {"num_heads": 8}, "num_heads=8 was said, the layer has 4"),
 ]
 

@@ -74,7 +74,7 @@ class Kernel:
         return attend(query, key, value)
 
 
-class Words:
+class Tokens:
     pass
 
 
@@ -89,7 +89,7 @@ def make(right=True):
 
 
 def make_nothing():
-    return "a word"
+    return "a token"
 
 
 def attend(query, key, value):
@@ -187,7 +187,7 @@ def test_an_exit_code_is_the_verdict(capsys, target, verdict):
         (["layers:number"], "layers:number must be a class, a module or a function; got 3"),
         (["layers:Needs", *DIM], "cannot build layers:Needs with no arguments; --init gives it "),
         (["layers:Complains"], "cannot build layers:Complains with no arguments; --init gives it "),
-        (["layers:Words"], "layers:Words must return a torch.nn.Module; got Words"),
+        (["layers:Tokens"], "layers:Tokens must return a torch.nn.Module; got Tokens"),
         (["layers:make_nothing"], "layers:make_nothing must return a torch.nn.Module; got str"),
         (["layers:Needs", *DIM, "--init-arg", "size=3"], "cannot build layers:Needs with size: "),
         (["layers:Needs", *DIM, "--init", "[32]"], "--init must be a JSON object; got [32]"),
@@ -331,7 +331,7 @@ def of_modules(
     Args:
         module: The module.
         embed_dim: Size.
-        window: How many words are seen, 100 % of
+        window: How many tokens are seen, 100 % of
             them if None.
         rotary: Whether it turns.
 
@@ -360,7 +360,7 @@ def test_an_argument_that_is_new_is_an_option(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         parser().parse_args(["--help"])
     said = " ".join(capsys.readouterr().out.split())
-    assert "--window INT|BOOL How many words are seen, 100 % of them if None." in said
+    assert "--window INT|BOOL How many tokens are seen, 100 % of them if None." in said
     assert "--rotary, --no-rotary Whether it turns." in said
 
 

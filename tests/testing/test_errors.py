@@ -79,7 +79,7 @@ def no_half(_, x, attn_mask):
 
 def six_words(_, x, attn_mask):
     if x.size(1) != 6:
-        raise RuntimeError("six words only")
+        raise RuntimeError("six tokens only")
     return x, attn_mask
 
 
@@ -91,7 +91,7 @@ def all_true(_, x, attn_mask):
 
 SPOILED = {
     one_sample: ("batch", "RuntimeError: one sample only"),
-    six_words: ("causality", "RuntimeError: six words only"),
+    six_words: ("causality", "RuntimeError: six tokens only"),
     all_true: ("mask used", "a boolean mask raised ValueError: masks of True only"),
 }
 
@@ -162,7 +162,7 @@ def test_a_module_that_cannot_be_trained_fails_with_what_it_raised():
 RETURNED = {
     "nothing": (lambda _: None, "it returned NoneType, not (batch, length, size)"),
     "one sample": (lambda y: y[0], "it returned torch.Size([6, 32]), not (batch, length, size)"),
-    "one word": (lambda y: y[:, :1], "it returned torch.Size([1, 1, 32]), not (1, 6, size)"),
+    "one token": (lambda y: y[:, :1], "it returned torch.Size([1, 1, 32]), not (1, 6, size)"),
     "integers": (lambda y: y.long(), "it returned torch.int64, not floating-point numbers"),
 }
 

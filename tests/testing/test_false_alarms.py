@@ -64,7 +64,7 @@ def test_keys_from_x_that_show_with_equal_lengths_alone_are_caught():
 
     finding = found(check_module(FromX(), embed_dim=DIM), "cross-attention")
     assert finding.verdict == "fail"
-    assert finding.evidence.startswith("output 1 depends on other words of x")
+    assert finding.evidence.startswith("output 1 depends on other tokens of x")
 
 
 def test_a_few_dead_units_are_not_called_unused():

@@ -281,7 +281,7 @@ def test_a_description_that_is_wrong_is_refused(arguments, error, message):
 
 def test_lengths_that_have_no_multiple_are_refused():
     def only_32(q, k, v):
-        assert q.size(-2) == 32, "32 words"
+        assert q.size(-2) == 32, "32 tokens"
         return plain(q, k, v)
 
     with pytest.raises(ValueError, match="lengths must have a common divisor of which"):

@@ -298,23 +298,23 @@ WRONG = {
         "no gradient reaches the key",
     ),
     # blocks
-    "blocks of 16: no rescale": (online(16, "no rescale"), "oracle", "right up to 16 words"),
-    "blocks of 64: no rescale": (online(64, "no rescale"), "oracle", "right up to 64 words"),
-    "blocks: output kept": (online(32, "output not rescaled"), "oracle", "right up to 32 words"),
-    "blocks: last lost": (online(64, "last block lost"), "oracle", "right up to 64 words"),
+    "blocks of 16: no rescale": (online(16, "no rescale"), "oracle", "right up to 16 tokens"),
+    "blocks of 64: no rescale": (online(64, "no rescale"), "oracle", "right up to 64 tokens"),
+    "blocks: output kept": (online(32, "output not rescaled"), "oracle", "right up to 32 tokens"),
+    "blocks: last lost": (online(64, "last block lost"), "oracle", "right up to 64 tokens"),
     "blocks: triangle of blocks": (online(8, "triangle of blocks"), "causality", "causal mask"),
     "blocks of 64: triangle": (
         online(64, "triangle of one block"),
         "causality",
-        "right up to 64 words",
+        "right up to 64 tokens",
     ),
     "blocks of 64: mask": (
         online(64, "first block of the mask"),
         "cross-attention",
-        "right up to 64 words",
+        "right up to 64 tokens",
     ),
-    "a leak from nine": (leak_from_nine, "causality", "right up to 9 words"),
-    "a window unasked": (window, "causality", "right up to 65 words"),
+    "a leak from nine": (leak_from_nine, "causality", "right up to 9 tokens"),
+    "a window unasked": (window, "causality", "right up to 65 tokens"),
     # one thing with an option
     "causal: no scale": (
         causal_with(lambda q, k, v, m: (q @ k.mT).masked_fill(~m, -math.inf).softmax(-1) @ v),

@@ -18,7 +18,7 @@ def one_sample(_, x, attn_mask):
 
 def from_two(_, x, attn_mask):
     if x.size(1) < 2:
-        raise RuntimeError("two words at least")
+        raise RuntimeError("two tokens at least")
     return x, attn_mask
 
 
@@ -29,7 +29,7 @@ def contiguous(_, x, attn_mask):
 
 def short(_, x, attn_mask):
     if x.size(1) > 64:
-        raise RuntimeError("64 words at most")
+        raise RuntimeError("64 tokens at most")
     return x, attn_mask
 
 
@@ -45,9 +45,9 @@ def no_mask_in_training(self, x, attn_mask):
 
 RUNS = {
     one_sample: "batch 3, length 1, with no mask, in evaluation: RuntimeError: one sample only",
-    from_two: "batch 1, length 1, with no mask, in evaluation: RuntimeError: two words at least",
+    from_two: "batch 1, length 1, with no mask, in evaluation: RuntimeError: two tokens at least",
     contiguous: "batch 3, length 6, not contiguous, with no mask, in evaluation: RuntimeError: ",
-    short: "batch 1, length 70, with no mask, in evaluation: RuntimeError: 64 words at most",
+    short: "batch 1, length 70, with no mask, in evaluation: RuntimeError: 64 tokens at most",
     overflows: "batch 1, length 70, with no mask, in evaluation: 2240 of 2240 numbers are",
     no_mask_in_training: "batch 1, length 1, with a mask, in training: RuntimeError: no mask in",
 }
@@ -87,7 +87,7 @@ class Contexts(MultiHeadAttention):
 @pytest.mark.parametrize(
     ("error", "declined"),
     [
-        (ValueError("too many words"), False),
+        (ValueError("too many tokens"), False),
         (TypeError("context must be a list"), False),
         (RuntimeError("sizes differ"), False),
         (ValueError("context must be None; got a tensor"), True),
@@ -110,7 +110,7 @@ def test_a_module_that_raises_for_each_context_fails_unless_it_declines_it(error
 
 
 class Fixed(Plain):
-    """Attention for nine words, each with a position of its own."""
+    """Attention for nine tokens, each with a position of its own."""
 
     def __init__(self):
         super().__init__()
@@ -126,7 +126,7 @@ def test_a_module_of_a_fixed_length_is_judged_at_that_length():
     assert verdicts(report)["attends"] == verdicts(report)["batch"] == "pass"
     asked = {finding.property: finding.evidence for finding in report.findings}
     for name in ("equal words", "padding"):
-        assert asked[name] == "the module takes 9 words, no others"
+        assert asked[name] == "the module takes 9 tokens, no others"
     with pytest.raises(ValueError, match="module must run on an input of shape"):
         check_module(Fixed(), embed_dim=DIM, positions=True)
 
@@ -232,7 +232,7 @@ def test_a_function_whose_flag_has_another_scale_is_caught():
 
 
 class Blocks(Plain):
-    """Attention in which something goes wrong beyond the first words."""
+    """Attention in which something goes wrong beyond the first tokens."""
 
     def __init__(self, bug=""):
         super().__init__()
@@ -269,13 +269,13 @@ class Blocks(Plain):
 
 
 LONG = {
-    "leak from nine": "of 70 words, output 8 depends on word 9, which is hidden",
-    "blocks of 8": "of 70 words, output 8 does not depend on word 0",
-    "blocks of 64": "of 70 words, output 0 depends on word 1, which is hidden",
-    "cut at 64": "of 70 words, output 0 does not depend on word 64",
+    "leak from nine": "of 70 tokens, output 8 depends on token 9, which is hidden",
+    "blocks of 8": "of 70 tokens, output 8 does not depend on token 0",
+    "blocks of 64": "of 70 tokens, output 0 depends on token 1, which is hidden",
+    "cut at 64": "of 70 tokens, output 0 does not depend on token 64",
     "mask of 64": "masked differ by",
-    "no rescaling": "35 words that stand there twice differ by",
-    "scale by length": "35 words that stand there twice differ by",
+    "no rescaling": "35 tokens that stand there twice differ by",
+    "scale by length": "35 tokens that stand there twice differ by",
 }
 
 
@@ -283,7 +283,7 @@ def test_long_sequences_that_are_right_pass():
     finding = found(check_module(Blocks(), embed_dim=DIM), "long sequences")
     assert finding.verdict == "pass"
     assert finding.evidence.startswith(
-        "at 70 words as at 6: words seen, repeated words, equal words, order"
+        "at 70 tokens as at 6: tokens seen, repeated tokens, equal tokens, order"
     )
 
 
@@ -303,7 +303,7 @@ def test_a_function_that_forgets_to_rescale_blocks_is_caught():
         return weights / weights.sum(-1, keepdim=True) @ value
 
     finding = found(check_attention(blocks), "long sequences")
-    assert "35 words that stand there twice" in finding.evidence
+    assert "35 tokens that stand there twice" in finding.evidence
 
 
 def test_short_lengths_alone_are_not_called_long():
@@ -315,7 +315,7 @@ def test_a_module_that_takes_no_more_words_is_told_how_to_say_so():
     class Short(Plain):
         def forward(self, x, attn_mask=None):
             if x.size(1) > 64:
-                raise ValueError("at most 64 words")
+                raise ValueError("at most 64 tokens")
             return super().forward(x, attn_mask)
 
     finding = found(check_module(Short(), embed_dim=DIM), "runs")

@@ -113,7 +113,7 @@ def test_a_module_that_lets_only_keys_of_one_sign_through_is_caught():
 MIXED = {
     "samples": lambda y: y.flip(0),
     "heads": lambda y: y.cumsum(1),
-    "words": lambda y: y.cumsum(2),
+    "tokens": lambda y: y.cumsum(2),
 }
 
 
@@ -123,8 +123,8 @@ def test_a_function_that_mixes_samples_heads_or_words_is_caught(what):
         return MIXED[what](plain(query, key, value))
 
     report = check_attention(mixed)
-    assert verdicts(report)["batch"] == ("pass" if what == "words" else "fail"), report
-    assert verdicts(report)["permutation"] == ("fail" if what == "words" else "pass"), report
+    assert verdicts(report)["batch"] == ("pass" if what == "tokens" else "fail"), report
+    assert verdicts(report)["permutation"] == ("fail" if what == "tokens" else "pass"), report
 
 
 def test_a_function_in_which_the_own_key_is_special_depends_on_places():
@@ -200,7 +200,7 @@ def test_a_leak_in_float32_alone_is_caught():
             return self.plain(x, below if x.dtype == torch.float64 else None)
 
     finding = found(check_module(Leaky(), embed_dim=DIM, causal=True), "prefix")
-    assert finding.evidence.startswith("in float32 other words after the first 3 change those")
+    assert finding.evidence.startswith("in float32 other tokens after the first 3 change those")
 
 
 def test_another_way_without_gradients_is_caught():

@@ -121,7 +121,7 @@ def gradients(layer, x):
 
 
 def stepwise(layer):
-    """What a decoder with a cache gives, word by word and in chunks, after another text."""
+    """What a decoder with a cache gives, token by token and in chunks, after another text."""
     x = data(2, 6, 40)
     for sizes in ((1,) * 6, (2, 1, 3), (3, 3)):
         cache, outs = None, []

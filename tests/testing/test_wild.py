@@ -21,7 +21,7 @@ def test_these_are_bugs_of_one_version():
 
 
 def by_hand(**options):
-    """Return one head of size 2 with uniform weights, whose values are the words."""
+    """Return one head of size 2 with uniform weights, whose values are the tokens."""
     layer = x_transformers.Attention(dim=2, dim_head=2, heads=1, **options)
     for projection in (layer.to_k, layer.to_v):
         torch.nn.init.eye_(projection.weight)
@@ -35,8 +35,8 @@ def by_hand(**options):
 @pytest.mark.parametrize(
     ("flash", "first"),
     [
-        (False, [0.0, 0.0]),  # the first word sees itself
-        (True, [1.0, 2.0]),  # it sees half of the second word: the future
+        (False, [0.0, 0.0]),  # the first token sees itself
+        (True, [1.0, 2.0]),  # it sees half of the second token: the future
     ],
 )
 def test_the_fused_kernel_is_not_told_to_be_causal(flash, first):
@@ -65,7 +65,7 @@ def test_the_checker_sees_that_a_flag_is_dropped():
 @pytest.mark.parametrize(
     ("second", "first"),
     [
-        # Values are the words, v₀ = (1, 0); outputs are o₀ = v₀, o₁ = (v₀ + v₁) / 2. By position,
+        # Values are the tokens, v₀ = (1, 0); outputs are o₀ = v₀, o₁ = (v₀ + v₁) / 2. By position,
         # o₀ less its part along v₀ is 0. Taken off is c·v with c = (o₀·v₀ + o₁·v₁) / (v₀² + v₁²):
         ([1.0, 0.0], [0.0, 0.0]),  # c = 2 / 2
         ([0.0, 1.0], [0.25, 0.0]),  # c = 1.5 / 2

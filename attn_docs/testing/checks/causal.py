@@ -1,4 +1,4 @@
-"""Checks of a module's words: which depend on which, and on their order."""
+"""Checks of a module's tokens: which depend on which, and on their order."""
 
 import torch
 from torch import Tensor
@@ -117,7 +117,7 @@ MIXED = (
 
 
 def _placed(insight: ModuleInsight, judgement: Judgement) -> Judgement:
-    """Judge a module in which the order matters, though equal words come out equal."""
+    """Judge a module in which the order matters, though equal tokens come out equal."""
     structure = insight.structure
     stages = [each for found in insight.stages.values() for each in found]
     if (structure and structure.how.rotary) or any(each.cancels for each in stages):
@@ -126,7 +126,7 @@ def _placed(insight: ModuleInsight, judgement: Judgement) -> Judgement:
 
 
 def permutation(insight: ModuleInsight) -> Judgement:
-    """A shuffled input gives the shuffled output, if nothing says where a word stands."""
+    """A shuffled input gives the shuffled output, if nothing says where a token stands."""
     judgement = shared.permutation(insight)
     if judgement.verdict != "fail":
         return judgement
@@ -140,6 +140,6 @@ def permutation(insight: ModuleInsight) -> Judgement:
     if spread <= subject.tolerance:
         return _placed(insight, judgement)
     return failed(
-        f"{subject.length} equal words come out different, by {spread:.2e}",
+        f"{subject.length} equal tokens come out different, by {spread:.2e}",
         insight.place_matters or MIXED,
     )

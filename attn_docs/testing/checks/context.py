@@ -1,4 +1,4 @@
-"""The check of attention to another sequence: does each output see its own word and all keys?"""
+"""The check of attention to another sequence: does each output see its own token and all keys?"""
 
 from contextlib import suppress
 
@@ -19,11 +19,11 @@ from attn_docs.testing.subject import (
 )
 
 FROM_X = "keys or values are made from x, not from the context"
-OTHERS = [0, 2, 3]  # of four words, all but word 1
+OTHERS = [0, 2, 3]  # of four tokens, all but token 1
 
 
 def cross_attention(insight: ModuleInsight) -> Judgement:
-    """Output i depends on word i of `x` and on the context, of any length."""
+    """Output i depends on token i of `x` and on the context, of any length."""
     subject = insight.subject
     if not subject.adapter.takes_context:
         return skipped("the module takes no context")
@@ -42,7 +42,7 @@ def cross_attention(insight: ModuleInsight) -> Judgement:
     others = max(own[OTHERS].max().item(), _with_equal_lengths(subject))
     if others > 1e-9 * own.max().item():
         return failed(
-            f"output 1 depends on other words of x: gradient {others:.2e}",
+            f"output 1 depends on other tokens of x: gradient {others:.2e}",
             insight.root_cause or FROM_X,
         )
     if cut := _cut(subject, x.detach(), context):
@@ -50,7 +50,7 @@ def cross_attention(insight: ModuleInsight) -> Judgement:
     if not own[1] > 0:
         return failed("the output does not depend on x", "queries are not made from x")
     return _masked(insight, x.detach(), context) or passed(
-        "4 queries, 7 keys: each output sees its own word and all keys"
+        "4 queries, 7 keys: each output sees its own token and all keys"
     )
 
 
@@ -71,7 +71,7 @@ def _raised(subject: ModuleSubject, error: SubjectError) -> Judgement:
 
 
 def _own(output: Tensor, x: Tensor) -> Tensor:
-    """Return how strongly output 1 depends on each word of `x`."""
+    """Return how strongly output 1 depends on each token of `x`."""
     # not their sum: behind a normalisation that is a constant
     direction = torch.linspace(0.5, 1.5, output.size(-1)).to(output)
     (gradient,) = gradients((output[0, 1] * direction).sum(), [x])
@@ -79,7 +79,7 @@ def _own(output: Tensor, x: Tensor) -> Tensor:
 
 
 def _with_equal_lengths(subject: ModuleSubject) -> float:
-    """Return how strongly an output depends on other words of `x`, with as long a context."""
+    """Return how strongly an output depends on other tokens of `x`, with as long a context."""
     x, context = subject.words(1, 4).requires_grad_(), subject.contexts(1, 4, seed=1)
     with suppress(SubjectError):
         own = _own(subject.call(x, None, context, causal=False), x)
@@ -88,7 +88,7 @@ def _with_equal_lengths(subject: ModuleSubject) -> float:
 
 
 def _cut(subject: ModuleSubject, x: Tensor, context: Tensor) -> Judgement | None:
-    """Judge whether each output depends on each word of the context; None if so."""
+    """Judge whether each output depends on each token of the context; None if so."""
     seen = influence(subject, x, context=context, causal=False) > 1e-12
     if subject.always_causal and _hides_later(seen, subject.claims.window):
         return None  # a decoder whose triangle stays with a context
@@ -97,7 +97,7 @@ def _cut(subject: ModuleSubject, x: Tensor, context: Tensor) -> Judgement | None
         return None
     i, j = missing[0].tolist()
     return failed(
-        f"output {i} does not depend on word {j} of the context",
+        f"output {i} does not depend on token {j} of the context",
         "part of the context is cut off or masked",
     )
 
@@ -114,7 +114,7 @@ def _hides_later(seen: Tensor, window: int | None) -> bool:
 
 
 def _masked(insight: ModuleInsight, x: Tensor, context: Tensor) -> Judgement | None:
-    """Judge whether a mask hides words of the context; None if so, or if no mask can be asked."""
+    """Judge whether a mask hides tokens of the context; None if so, or if no mask can be asked."""
     subject = insight.subject
     if subject.masks_keys_alone or subject.always_causal or mask_unfit(insight):
         return None

@@ -18,8 +18,8 @@ def attends(insight: FunctionInsight) -> Judgement:
     missing = (~found).nonzero()
     if len(missing):
         i, j = missing[0].tolist()
-        return failed(f"output {i} does not change with word {j}", insight.root_cause)
-    return judge(True, f"each of {KEYS} outputs changes with each word")
+        return failed(f"output {i} does not change with token {j}", insight.root_cause)
+    return judge(True, f"each of {KEYS} outputs changes with each token")
 
 
 def batch(insight: FunctionInsight) -> Judgement:

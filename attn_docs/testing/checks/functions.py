@@ -286,7 +286,7 @@ def mask_axes(insight: FunctionInsight) -> Judgement:
 
 
 def permutation(insight: FunctionInsight) -> Judgement:
-    """Shuffled words give shuffled outputs; shuffled pairs of key and value change nothing."""
+    """Shuffled tokens give shuffled outputs; shuffled pairs of key and value change nothing."""
     judgement = shared.permutation(insight)
     if judgement.verdict != "pass":
         return judgement
@@ -340,7 +340,7 @@ def _masked(insight: FunctionInsight, said: str, inputs: list[Tensor]) -> Judgem
 
 
 def _at_length(insight: FunctionInsight, what: str, **options: Any) -> str:
-    """Name the number of words from which a call is wrong; empty if none is found."""
+    """Name the number of tokens from which a call is wrong; empty if none is found."""
     if insight.subject.lengths:
         return ""
 

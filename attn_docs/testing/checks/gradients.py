@@ -52,7 +52,7 @@ def _calls(
     if "is_causal" in subject.takes and insight.alignment:
         for lengths in (square,) if subject.lengths else (square, many):
             mask = insight.triangle(*lengths)
-            yield f"is_causal=True, {lengths[0]} words", lengths, mask, {"is_causal": True}
+            yield f"is_causal=True, {lengths[0]} tokens", lengths, mask, {"is_causal": True}
     usable = all(behaviour.kind == "right" for behaviour in insight.masks.values())
     if insight.masks and usable:
         mask = sample_mask(max(square), subject.device)[: square[0], : square[1]]

@@ -100,7 +100,7 @@ def group_order(_: ModuleInsight, found: Structure) -> Judgement:
 
 
 def weights(insight: ModuleInsight) -> Judgement:
-    """The weights sum to one over the keys: read back from the output, or seen by equal words."""
+    """The weights sum to one over the keys: read back from the output, or seen by equal tokens."""
     if insight.subject.weights_from == "sinks" and insight.has_sinks:
         return passed(SINKS)
     if insight.subject.weights_from != "softmax":
@@ -138,7 +138,7 @@ def rotation(insight: ModuleInsight) -> Judgement:
 
 
 def _not_relative(insight: ModuleInsight) -> Judgement | None:
-    """Judge the weights of equal words: the distance alone may tell them apart; None if so."""
+    """Judge the weights of equal tokens: the distance alone may tell them apart; None if so."""
     subject = insight.subject
     words = subject.words(1, 1).expand(-1, subject.length, -1).contiguous()
     for made in subject.record(words, causal=subject.always_causal).attended:
@@ -152,7 +152,7 @@ def _not_relative(insight: ModuleInsight) -> Judgement | None:
             spread = (line - line[:, :1]).abs().max().item()
             if not spread <= 100 * subject.tolerance * max(1.0, line.abs().max().item()):
                 return failed(
-                    f"equal words {distance} apart get weights that differ by a factor of "
+                    f"equal tokens {distance} apart get weights that differ by a factor of "
                     f"{math.exp(min(spread, 99.0)):.3g} along the sequence",
                     NOT_RELATIVE,
                 )

@@ -32,7 +32,7 @@ def kept_cause(subject: ModuleSubject, sizes: Sequence[int], start: int) -> str:
     count, words = step.key.size(1), start + step.query.size(1)
     if count > words:
         return (
-            f"a step meets {count} keys where there are {words} words: keys are in the cache more "
+            f"a step meets {count} keys where there are {words} tokens: keys are in the cache more "
             "than once, or were left in the module by calls before"
         )
     if count < words:
@@ -41,7 +41,7 @@ def kept_cause(subject: ModuleSubject, sizes: Sequence[int], start: int) -> str:
 
 
 def _whole(subject: ModuleSubject, x: Tensor) -> Attended | None:
-    """Return the first attention of a call on all words."""
+    """Return the first attention of a call on all tokens."""
     with Tracer(subject.module, x.size(1)) as tracer:
         subject.call(x, causal=True)
     return upright(tracer.finished()[0]) if tracer.attended else None
@@ -99,7 +99,7 @@ def _counted(subject: ModuleSubject, x: Tensor, new: Tensor, start: int) -> str:
         other = _whole(subject, x[:, start - position :])
         if other is not None and matches(new[:, 0], other.key[:, position]):
             return (
-                f"positions are counted from {position} in a step after {start} words, "
+                f"positions are counted from {position} in a step after {start} tokens, "
                 "expected from the number of cached keys"
             )
     return ""

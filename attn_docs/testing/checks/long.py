@@ -1,4 +1,4 @@
-"""The check of long sequences: what holds for six words holds beyond the blocks of a kernel."""
+"""The check of long sequences: what holds for six tokens holds beyond the blocks of a kernel."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from attn_docs.testing.subject import Subject, gradients
 
 ENDS = (1, 7, 8, 9, 16, 17, 32, 33, 64, 65, 128, 129)  # around the sizes of blocks
 LATER = "the future is hidden within a block alone, or the mask of a later block is wrong"
-BLOCKS = "words of another block are not seen; a window would do that by design: say window="
+BLOCKS = "tokens of another block are not seen; a window would do that by design: say window="
 PADS = "what is masked still counts in a long sequence"
 SUMS = "what earlier blocks gave is not rescaled, or the scale depends on the length"
 OTHER = "a long sequence is computed in another way than a short one"
@@ -20,18 +20,18 @@ Wrong = tuple[str, str]
 
 
 def long_sequences(insight: Insight) -> Judgement:
-    """What holds for a few words holds for many."""
+    """What holds for a few tokens holds for many."""
     subject, length = insight.subject, max(insight.subject.counts)
     if length <= subject.length:
         return skipped(f"no length above {subject.length} was asked for")
     held = []
     for name, check in CHECKS.items():
         if check(insight, subject.length) is not None:
-            continue  # it does not hold for a few words either: by design, or another check fails
+            continue  # it does not hold for a few tokens either: by design, or another check fails
         if found := check(insight, length):
             return failed(*found)
         held.append(name)
-    return passed(f"at {length} words as at {subject.length}: {', '.join(held)}")
+    return passed(f"at {length} tokens as at {subject.length}: {', '.join(held)}")
 
 
 def _ends(subject: Subject, length: int) -> list[int]:
@@ -39,14 +39,14 @@ def _ends(subject: Subject, length: int) -> list[int]:
 
 
 def _all_seen(insight: Insight, length: int) -> Wrong | None:
-    """Each output depends on each word."""
+    """Each output depends on each token."""
     if insight.subject.always_causal or not insight.subject.differentiable:
         return None
     return _seen(insight.subject, length, causal=False)
 
 
 def _past_seen(insight: Insight, length: int) -> Wrong | None:
-    """Where the future is hidden, each output depends on the words that are not."""
+    """Where the future is hidden, each output depends on the tokens that are not."""
     subject = insight.subject
     if not subject.differentiable or (insight.no_causal and not subject.always_causal):
         return None
@@ -61,7 +61,7 @@ def _seen(subject: Subject, length: int, *, causal: bool) -> Wrong | None:
     for i in sorted({0, *(n for n in ENDS if n < length), length - 1}):
         (gradient,) = gradients((output[..., i, :] * direction).sum(), [x], retain=True)
         strength = gradient.abs().sum(-1).flatten(0, -2).sum(0)
-        if found := _wrong_row(strength, shown[i], f"of {length} words, output {i}"):
+        if found := _wrong_row(strength, shown[i], f"of {length} tokens, output {i}"):
             return found
     return None
 
@@ -69,15 +69,15 @@ def _seen(subject: Subject, length: int, *, causal: bool) -> Wrong | None:
 def _wrong_row(strength: Tensor, shown: Tensor, said: str) -> Wrong | None:
     leaks = ((strength > 1e-9 * strength.max()) & ~shown).nonzero()
     if len(leaks):
-        return f"{said} depends on word {int(leaks[0])}, which is hidden", LATER
+        return f"{said} depends on token {int(leaks[0])}, which is hidden", LATER
     missing = ((strength == 0) & shown).nonzero()
     if len(missing):
-        return f"{said} does not depend on word {int(missing[0])}", BLOCKS
+        return f"{said} does not depend on token {int(missing[0])}", BLOCKS
     return None
 
 
 def _beginnings(insight: Insight, length: int) -> Wrong | None:
-    """Where the future is hidden, the first words come out as they do alone."""
+    """Where the future is hidden, the first tokens come out as they do alone."""
     subject = insight.subject
     if insight.no_causal:
         return None
@@ -89,13 +89,13 @@ def _beginnings(insight: Insight, length: int) -> Wrong | None:
             alone = subject.call(x[..., :end, :], causal=True).detach()
             error = (whole[..., :end, :] - alone).abs().max().item()
             if not error <= subject.tolerance:
-                said = f"the first {end} of {length} words differ by {error:.2e} when run alone"
+                said = f"the first {end} of {length} tokens differ by {error:.2e} when run alone"
                 return said, LATER
     return None
 
 
 def _padded(insight: Insight, length: int) -> Wrong | None:
-    """Words that are masked from all change nothing."""
+    """Tokens that are masked from all change nothing."""
     subject = insight.subject
     if mask_unfit(insight, "columns"):
         return None
@@ -108,12 +108,15 @@ def _padded(insight: Insight, length: int) -> Wrong | None:
         padded, alone = subject.call(x, mask), subject.call(x[..., :real, :])
         error = (padded[..., :real, :] - alone).abs().max().item()
         if not error <= subject.tolerance:
-            return f"{real} words and {length - real} masked differ by {error:.2e} from alone", PADS
+            return (
+                f"{real} tokens and {length - real} masked differ by {error:.2e} from alone",
+                PADS,
+            )
     return None
 
 
 def _repeated(insight: Insight, length: int) -> Wrong | None:
-    """Words that stand there twice give what they give once, as the weights sum to one."""
+    """Tokens that stand there twice give what they give once, as the weights sum to one."""
     subject, half = insight.subject, length // 2
     if subject.always_causal or not subject.runs_on(half):
         return None
@@ -122,11 +125,11 @@ def _repeated(insight: Insight, length: int) -> Wrong | None:
     error = (twice - subject.call(x, causal=False)).abs().max().item()
     if error <= subject.tolerance:
         return None
-    return f"{half} words that stand there twice differ by {error:.2e} from once", SUMS
+    return f"{half} tokens that stand there twice differ by {error:.2e} from once", SUMS
 
 
 def _equal(insight: Insight, length: int) -> Wrong | None:
-    """Many equal words give what one gives."""
+    """Many equal tokens give what one gives."""
     subject = insight.subject
     if not subject.runs_on(1):
         return None
@@ -135,31 +138,31 @@ def _equal(insight: Insight, length: int) -> Wrong | None:
     error = (many - subject.call(x, causal=False)).abs().max().item()
     if error <= subject.tolerance * max(1.0, many.abs().max().item()):
         return None
-    return f"{length} equal words differ by {error:.2e} from one", SUMS
+    return f"{length} equal tokens differ by {error:.2e} from one", SUMS
 
 
 def _shuffled(insight: Insight, length: int) -> Wrong | None:
-    """Words in another order give the same in that order."""
+    """Tokens in another order give the same in that order."""
     subject = insight.subject
     if subject.always_causal:
         return None
     x, order = subject.words(1, length), shuffled(length, subject.device)
     output = subject.call(x, causal=False)[..., order, :]
     error = (subject.call(x[..., order, :], causal=False) - output).abs().max().item()
-    return None if error <= subject.tolerance else (f"{length} words shuffled: {error:.2e}", OTHER)
+    return None if error <= subject.tolerance else (f"{length} tokens shuffled: {error:.2e}", OTHER)
 
 
 def _formula(insight: Insight, length: int) -> Wrong | None:
-    """The formula that gives a few words gives many."""
+    """The formula that gives a few tokens gives many."""
     if insight.formula_fits(length):
         return None
-    return f"the formula that gives {insight.subject.length} words does not give {length}", OTHER
+    return f"the formula that gives {insight.subject.length} tokens does not give {length}", OTHER
 
 
 CHECKS: dict[str, Callable[[Insight, int], Wrong | None]] = {
-    "words seen": _all_seen,
-    "repeated words": _repeated,
-    "equal words": _equal,
+    "tokens seen": _all_seen,
+    "repeated tokens": _repeated,
+    "equal tokens": _equal,
     "order": _shuffled,
     "past seen": _past_seen,
     "beginnings": _beginnings,

@@ -23,7 +23,7 @@ from attn_docs.testing.subject import (
 
 @dataclass(frozen=True)
 class Call:
-    """One way to call: what is given besides the words."""
+    """One way to call: what is given besides the tokens."""
 
     said: str
     masked: bool = False
@@ -31,7 +31,7 @@ class Call:
     context: bool = False
 
     def of(self, subject: Subject, x: Tensor, context: Tensor | None = None) -> Tensor:
-        """Call the subject in this way, with a context of as many words if none is given."""
+        """Call the subject in this way, with a context of as many tokens if none is given."""
         mask = None
         if self.masked:
             mask = sample_mask(x.size(-2), subject.device, columns=subject.masks_keys_alone)
@@ -54,7 +54,7 @@ def calls(insight: Insight) -> list[Call]:
 
 
 RAISES = "the call raises an exception"
-AT_MOST = "if the module takes no more words by design, say so with lengths="
+AT_MOST = "if the module takes no more tokens by design, say so with lengths="
 
 
 def runs(insight: Insight) -> Judgement:
@@ -105,7 +105,7 @@ def _wrong(
 
 @dataclass(frozen=True)
 class Given:
-    """What is given besides the words."""
+    """What is given besides the tokens."""
 
     mask: Tensor | None = None
     context: Tensor | None = None

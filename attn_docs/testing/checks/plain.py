@@ -52,7 +52,7 @@ def oracle(insight: FunctionInsight) -> Judgement:
 
 
 def _plain_calls(subject: FunctionSubject) -> Iterator[tuple[str, dict[str, int]]]:
-    """Yield the sizes of each plain call, in words: unusual ones, and more than a block of keys."""
+    """Yield the sizes of each plain call, in words: unusual ones, and beyond a block of keys."""
     pairs = [(QUERIES, KEYS), (KEYS, QUERIES), (1, KEYS), (KEYS, 1), (1, 1), (2, 3), (3, 2)]
     pairs += [(8, 17), LONG, LONG[::-1]]
     if subject.square:
@@ -171,7 +171,7 @@ def _from_length(insight: FunctionInsight, inputs: list[Tensor], made: Tensor) -
 def first_wrong(
     insight: FunctionInsight, right: Callable[[list[Tensor]], Tensor], **options: Any
 ) -> str:
-    """Name the smallest number of words at which a call is wrong; empty if none is found."""
+    """Name the smallest number of tokens at which a call is wrong; empty if none is found."""
     subject = insight.subject
     for length in range(1, LONG[1] + 1):
         inputs = subject.inputs(n=length, m=length, batch=1, heads=2)
@@ -183,10 +183,10 @@ def first_wrong(
         if insight.near(right(inputs), made):
             continue
         if not made.isfinite().all():
-            return f"numbers that are not finite at {length} words"
+            return f"numbers that are not finite at {length} tokens"
         if length > 1:
             return (
-                f"right up to {length - 1} words, wrong from {length}: blocks of {length - 1} are "
+                f"right up to {length - 1} tokens, wrong from {length}: blocks of {length - 1} are "
                 "joined wrongly, as without rescaling sums to a common maximum, or masked wrongly"
             )
         break

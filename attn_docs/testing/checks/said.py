@@ -57,10 +57,10 @@ def _positions(insight: ModuleInsight) -> Judgement | None:
     if not told:
         return None
     if not _order_matters(subject):
-        wrong = "positions were said to be added, and the order of the words changes nothing"
+        wrong = "positions were said to be added, and the order of the tokens changes nothing"
         return failed(wrong, "positions are not applied, or not to both queries and keys")
     if told is True:
-        return passed("the order of the words matters")
+        return passed("the order of the tokens matters")
     if subject.runs_on(1) and subject.claims.weights == "softmax":
         words = subject.words(1, 1).expand(-1, subject.length, -1)
         made = subject.call(words, causal=subject.always_causal)
@@ -68,18 +68,18 @@ def _positions(insight: ModuleInsight) -> Judgement | None:
         if (spread <= subject.tolerance) == (told == "added"):
             does = "differ by" if told == "rotary" else "come out the same, within"
             return failed(
-                f"positions={told!r} was said, and equal words {does} {spread:.2e}",
+                f"positions={told!r} was said, and equal tokens {does} {spread:.2e}",
                 "positions reach the values"
                 if told == "rotary"
-                else "positions are not added to the words",
+                else "positions are not added to the tokens",
             )
     if told == "rotary" and (moved := _moved(insight)):
         return failed(moved, "queries and keys are not turned alike: not their distance counts")
-    return passed(f"the order of the words matters, as with {told} positions")
+    return passed(f"the order of the tokens matters, as with {told} positions")
 
 
 def _order_matters(subject: ModuleSubject) -> bool:
-    """Tell whether the last output changes when the words before it change places."""
+    """Tell whether the last output changes when the tokens before it change places."""
     x = subject.words(1, subject.length)
     order = torch.cat([shuffled(subject.length - 1, x.device), torch.tensor([x.size(1) - 1])])
     causal = subject.always_causal
@@ -88,7 +88,7 @@ def _order_matters(subject: ModuleSubject) -> bool:
 
 
 def _moved(insight: ModuleInsight) -> str:
-    """Say how words that stand behind masked slots differ from themselves at the start."""
+    """Say how tokens that stand behind masked slots differ from themselves at the start."""
     subject = insight.subject
     if mask_unfit(insight, "columns") or not subject.runs_on(4, 7):
         return ""
@@ -98,28 +98,28 @@ def _moved(insight: ModuleInsight) -> str:
     moved = subject.call(torch.cat([slots, x], 1), mask)[:, 3:]
     error = (moved - subject.call(x)).abs().max().item()
     off = not error <= 10 * subject.tolerance
-    return f"4 words that stand 3 places later differ by {error:.2e}" if off else ""
+    return f"4 tokens that stand 3 places later differ by {error:.2e}" if off else ""
 
 
 def _window(insight: ModuleInsight) -> Judgement | None:
-    """Window and prefix: each word sees those that were said, and no others."""
+    """Window and prefix: each token sees those that were said, and no others."""
     subject = insight.subject
     window, prefix = subject.claims.window, subject.claims.prefix
     if window is None and prefix is None:
         return None
     length = max(subject.length, (window or 0) + 2, (prefix or 0) + 2)
     if not subject.runs_on(length):
-        return unknown(f"the module takes no {length} words, in which a window would show")
+        return unknown(f"the module takes no {length} tokens, in which a window would show")
     seen = influence(subject, subject.words(1, length), causal=True)
     wrong = ((seen > 1e-9 * seen.max()) != subject.shown(length)).nonzero()
     named = [f"{n}={v}" for n, v in (("window", window), ("prefix", prefix)) if v is not None]
     if not len(wrong):
-        return passed(f"{' and '.join(named)}: the words seen are those")
+        return passed(f"{' and '.join(named)}: the tokens seen are those")
     i, j = wrong[0].tolist()
     does = "does not depend" if subject.shown(length)[i, j] else "depends"
     return failed(
-        f"{' and '.join(named)} was said, and of {length} words output {i} {does} on word {j}",
-        "the window or prefix has another size, or is not applied; the word itself counts",
+        f"{' and '.join(named)} was said, and of {length} tokens output {i} {does} on token {j}",
+        "the window or prefix has another size, or is not applied; the token itself counts",
     )
 
 
@@ -180,17 +180,17 @@ def _dropout(insight: ModuleInsight) -> Judgement | None:
 
 
 def _weights(insight: ModuleInsight) -> Judgement | None:
-    """weights: sinks or a sigmoid, with which equal words do not give what one gives."""
+    """weights: sinks or a sigmoid, with which equal tokens do not give what one gives."""
     told, subject = insight.subject.claims.weights, insight.subject
     if told == "softmax" or subject.positions or not subject.runs_on(1, 2):
         return None
     one, two = (_equal(subject, count) for count in (1, 2))
     if (one - two).abs().max() <= subject.tolerance:
         return failed(
-            f"weights={told!r} was said, and two equal words give what one gives",
-            "the weights sum to one: a softmax over the words alone",
+            f"weights={told!r} was said, and two equal tokens give what one gives",
+            "the weights sum to one: a softmax over the tokens alone",
         )
-    return passed(f"weights={told!r}: equal words give more than one")
+    return passed(f"weights={told!r}: equal tokens give more than one")
 
 
 def _equal(subject: ModuleSubject, count: int) -> Tensor:
@@ -199,22 +199,24 @@ def _equal(subject: ModuleSubject, count: int) -> Tensor:
 
 
 def other_weights(insight: ModuleInsight) -> Judgement:
-    """Weights that do not sum to one: what n equal words give grows as was said."""
+    """Weights that do not sum to one: what n equal tokens give grows as was said."""
     subject, told = insight.subject, insight.subject.claims.weights
     counts = (8, 16, 32, 64) if told == "sinks" else (1, 2, 3, 4)
     if subject.positions or not subject.runs_on(*counts):
         return unknown(f"weights={told!r}: where positions are added it cannot be told")
     made = [_equal(subject, count) for count in counts]
     first, *_, last = (b - a for a, b in itertools.pairwise(made))
-    if told == "sigmoid":  # each word adds what it adds by itself
+    if told == "sigmoid":  # each token adds what it adds by itself
         off = (first - last).abs().max().item()
         if off <= subject.tolerance:
-            return passed("each of up to 4 equal words adds the same: no weight knows the others")
-        return unknown(f"equal words add what differs by {off:.1e}: the number of words counts")
+            return passed("each of up to 4 equal tokens adds the same: no weight knows the others")
+        return unknown(f"equal tokens add what differs by {off:.1e}: the number of tokens counts")
     ratio = (last.norm() / first.norm().clamp(min=1e-30)).item()
-    # what goes to no word is sink / (n · weight + sink): it falls, the more words there are
-    said = f"from 32 to 64 equal words the output changes {ratio:.2f} times as much as from 8 to 16"
-    return judge(ratio < 3.5, said, "it grows with the number of words: nothing is normalised")
+    # what goes to no token is sink / (n · weight + sink): it falls, the more tokens there are
+    said = (
+        f"from 32 to 64 equal tokens the output changes {ratio:.2f} times as much as from 8 to 16"
+    )
+    return judge(ratio < 3.5, said, "it grows with the number of tokens: nothing is normalised")
 
 
 def options_used(insight: ModuleInsight) -> Judgement:

@@ -16,7 +16,7 @@ from attn_docs.testing.subject import Subject, SubjectError, gradients, influenc
 
 
 def attends(insight: Insight) -> Judgement:
-    """Each output depends on each word that it may see, in a way of its own."""
+    """Each output depends on each token that it may see, in a way of its own."""
     subject = insight.subject
     x = subject.words(1, subject.length)
     seen = influence(subject, x, causal=False)
@@ -27,7 +27,7 @@ def attends(insight: Insight) -> Judgement:
         i, j = missing[0].tolist()
         pairs = int((may & off_diagonal(seen)).sum())
         return failed(
-            f"output {i} does not depend on word {j}, as for {len(missing)} of {pairs} pairs",
+            f"output {i} does not depend on token {j}, as for {len(missing)} of {pairs} pairs",
             lambda: insight.root_cause or _blind(missing, pairs),
         )
     moved = x.clone()
@@ -36,20 +36,22 @@ def attends(insight: Insight) -> Judgement:
     spread = (change - change[..., :1, :]).abs().max() / change.abs().max()
     if not subject.always_causal and spread <= subject.tolerance:
         return failed(
-            "a new word 0 changes all other outputs by the same",
+            "a new token 0 changes all other outputs by the same",
             "the weights do not depend on the query: each output takes the same mean",
         )
     return passed(
-        f"by gradient, each of {subject.length} outputs depends on each word that it may see"
+        f"by gradient, each of {subject.length} outputs depends on each token that it may see"
     )
 
 
 def _blind(missing: Tensor, pairs: int) -> str:
-    return "no word sees another word" if len(missing) == pairs else "part of the words is cut off"
+    return (
+        "no token sees another token" if len(missing) == pairs else "part of the tokens is cut off"
+    )
 
 
 def equal_words(insight: Insight) -> Judgement:
-    """Many equal words give what one gives: their weights sum to one."""
+    """Many equal tokens give what one gives: their weights sum to one."""
     subject = insight.subject
     if subject.weights_from != "softmax":
         return skipped(f"its weights do not sum to one, as was said: {subject.weights_from}")
@@ -58,19 +60,21 @@ def equal_words(insight: Insight) -> Judgement:
     x = subject.words(1, 1)
     alone = subject.call(x, causal=False).detach()
     if not alone.isfinite().all():
-        return failed("one word gives numbers that are not finite")
+        return failed("one token gives numbers that are not finite")
     for count in (2, subject.length):
         shape = (*x.shape[:-2], count, x.size(-1))
         made = subject.call(x.expand(shape).clone(), causal=False).detach()
         spread = (made - made[..., :1, :]).abs().max().item()
         error = (made - alone).abs().max().item()
         if subject.positions and not spread <= subject.tolerance:
-            return skipped("the module adds positions: equal words are not equal inside")
+            return skipped("the module adds positions: equal tokens are not equal inside")
         if not error <= subject.tolerance * max(1.0, alone.abs().max().item()):
             return failed(
-                f"{count} equal words give numbers that differ by {error:.2e} from what one gives"
+                f"{count} equal tokens give numbers that differ by {error:.2e} from what one gives"
             )
-    return passed(f"2 and {subject.length} equal words give what one gives: their weights sum to 1")
+    return passed(
+        f"2 and {subject.length} equal tokens give what one gives: their weights sum to 1"
+    )
 
 
 def prefix(insight: Insight) -> Judgement:
@@ -81,7 +85,7 @@ def prefix(insight: Insight) -> Judgement:
     total = subject.length
     x = subject.words(1, total)
     whole = subject.call(x, causal=True).detach()
-    # the words of a prefix see each other: the least that can be run alone is all of it
+    # the tokens of a prefix see each other: the least that can be run alone is all of it
     least = int(subject.shown(total)[0].sum())
     beginnings = [n for n in range(least, total) if subject.runs_on(n)]
     if not beginnings:
@@ -99,7 +103,7 @@ def prefix(insight: Insight) -> Judgement:
     error = (subject.call(loud, causal=True) - whole)[..., :kept, :].abs().max().item()
     if not error <= 100 * subject.tolerance:
         cause = OVERFLOW if math.isnan(error) else TOO_SMALL
-        return failed(f"words of ±1e4 after the first {kept} change those by {error:.2e}", cause)
+        return failed(f"tokens of ±1e4 after the first {kept} change those by {error:.2e}", cause)
     return _single(subject, kept) or passed(
         f"every beginning of {total} positions is the same run alone"
     )
@@ -117,7 +121,7 @@ def _single(subject: Subject, kept: int) -> Judgement | None:
     error = (outputs[0] - outputs[1]).abs().max().item()
     if error <= 1e-3 * max(1.0, outputs[0].abs().max().item()):
         return None
-    return failed(f"in float32 other words after the first {kept} change those by {error:.2e}")
+    return failed(f"in float32 other tokens after the first {kept} change those by {error:.2e}")
 
 
 OVERFLOW = "large scores overflow: the largest of a row is not subtracted before the exponential"
@@ -172,7 +176,7 @@ def _own_padding(subject: Subject) -> Judgement | None:
         if not error <= 100 * subject.tolerance:
             return failed(
                 f"sample {i} of two with lengths {lengths} differs by {error:.2e} from alone",
-                "the masks of the samples are mixed up: one sample's padding hides another's words",
+                "the masks of the samples are mixed up: one's padding hides another's tokens",
             )
     return None
 
@@ -251,7 +255,7 @@ def _leak(output: Tensor, x: Tensor) -> float:
 
 
 def permutation(insight: Insight) -> Judgement:
-    """A shuffled input gives the shuffled output, if nothing says where a word stands."""
+    """A shuffled input gives the shuffled output, if nothing says where a token stands."""
     subject = insight.subject
     if subject.always_causal:
         return skipped("the module is causal by itself")
@@ -312,7 +316,7 @@ def _loud(subject: Subject) -> Judgement | None:
     output = single.call(x).detach()
     if output.isfinite().all():
         return None
-    return failed(f"words of ±{x.abs().max():.0f} in float32 give numbers not finite", OVERFLOW)
+    return failed(f"tokens of ±{x.abs().max():.0f} in float32 give numbers not finite", OVERFLOW)
 
 
 def _plain(subject: Subject, mask: Tensor | None) -> Tensor:

@@ -39,7 +39,7 @@ class Slope:
 
 
 def slopes(insight: Insight) -> Judgement:
-    """Gradients are what the output does: of words, of contexts and of parameters."""
+    """Gradients are what the output does: of tokens, of contexts and of parameters."""
     count, x = 0, insight.subject.words(1, 1)
     if not insight.subject.differentiable or x.dtype not in STEPS:
         return skipped("no gradients can be asked for, or none that difference quotients can judge")

@@ -3,13 +3,18 @@
 import functools
 from collections.abc import Callable
 
+import drawsvg
 import matplotlib.style
 import torch
 from matplotlib.axes import Axes
+from torch import Tensor
 
+from attn_docs import MultiHeadAttention
+from attn_docs.practice.bugs_that_train import LENGTH, NextWord, fit
 from attn_docs.sentence import KINDS, projections
 from docs._kit import chart
-from docs._kit.draw import SHADE, canvas, cells, finish, write
+from docs._kit.draw import ACCENT, SHADE, SOFT, canvas, cells, finish, write
+from docs._kit.measure import one_thread
 from docs._kit.text import texts
 
 KEY = "foundations-bilinear"
@@ -75,6 +80,45 @@ def table(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-table", text["title"], desc)
 
 
+@functools.cache
+def learned() -> Tensor:
+    """Return, of a trained head, what its matrix makes of each two positions, as weights (n, n)."""
+    torch.manual_seed(0)
+    layer = MultiHeadAttention(32, num_heads=2)
+    with one_thread():
+        model = NextWord(layer).double()
+        fit(model)
+    w_q, w_k = layer.q_proj.weight[:16].mT, layer.k_proj.weight[:16].mT
+    scores = (model.places @ w_q @ w_k.mT @ model.places.mT / 16**0.5).detach()
+    future = torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(1)
+    return scores.masked_fill(future, -torch.inf).softmax(-1)
+
+
+def positions(language: str) -> str:
+    """Draw what the matrix of the trained head makes of each two positions."""
+    text = texts(__file__, "positions", language)
+    weights, side, left, top = learned(), 24, 84, 46
+    drawing = canvas(left + LENGTH * side + 4, top + LENGTH * side + 4)
+    write(drawing, f"{text['asks']} ↓", left - 12, 30, 12, text_anchor="end")
+    write(drawing, f"{text['offers']} →", left + LENGTH * side / 2, 10, 12)
+    for i in range(LENGTH):
+        write(drawing, str(i), left + (i + 0.5) * side, 32, 12)
+        write(drawing, str(i), left - 14, top + (i + 0.5) * side, 12)
+        for j in range(i + 1):
+            place = (left + j * side + 1, top + i * side + 1, side - 2, side - 2)
+            drawing.append(drawsvg.Rectangle(*place, rx=2, fill=SOFT))
+            weight = weights[i, j].item()
+            look = {"fill": ACCENT, "fill_opacity": round(weight, 2)}
+            drawing.append(drawsvg.Rectangle(*place, rx=2, **look, data_weight=f"{weight:.2f}"))
+    desc = text["desc"].format(back=f"{three_back():.0f}")
+    return finish(drawing.as_svg(header=""), f"{KEY}-positions", text["title"], desc)
+
+
+def three_back() -> float:
+    """Return the percentage of the weight that falls three places back, from position 3 on."""
+    return 100 * learned().diagonal(-3).mean().item()
+
+
 _MARKS = {"linewidth": 2, "markersize": 5, "markeredgewidth": 0}
 _LOOKS = {
     "fourth": {"color": chart.ACCENT, "marker": "o", "linestyle": "solid", **_MARKS},
@@ -131,10 +175,11 @@ def numbers() -> dict[str, str]:
         f"{start}_{divisor}_{SIZES[-1]}": _round(measure_variance(start, divisor)[-1])
         for start in STARTS
         for divisor in DIVISORS
-    }
+    } | {"three_back": f"{three_back():.0f}"}
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
+    "positions": positions,
     "table": table,
     "variance": variance,
 }

@@ -7,6 +7,8 @@ import drawsvg
 import torch
 from torch import Tensor, nn
 
+from attn_docs.examples.practice.test_your_attention import layer, right_module
+from attn_docs.exhibits.practice import causal_off_by_one
 from attn_docs.testing.formula import Hypothesis
 from attn_docs.testing.structure import Sources, reproduce
 from attn_docs.testing.trace import Tracer
@@ -24,6 +26,15 @@ WAYS = (
     replace(RIGHT, divisor="1"),
     replace(RIGHT, divisor="√embed_dim"),
 )
+
+LEAKY = causal_off_by_one.Attention(EMBED_DIM, HEADS).eval()
+LAYERS: dict[str, Callable[[Tensor], Tensor]] = {
+    "heads": layer.Attention(),
+    "all": right_module.Attention(),
+    "leak": lambda x: LEAKY(x, is_causal=True),
+}
+SEEN = 5  # tokens in the figure of who sees whom
+SIDE, BETWEEN = 18, 42  # of a square there, and between two grids
 
 KV_HEADS, HEAD_DIM = 2, EMBED_DIM // HEADS
 CELL, ROW = 44, 30  # width and height of a cell of the figure of the stages
@@ -55,7 +66,7 @@ class Grouped(nn.Module):
 def met(*, tiled: bool) -> list[list[float]]:
     """Return how alike the keys that each query head met and each key head of the layer are.
 
-    It is the mean over the words of the cosine, without its sign: 1 for one direction.
+    It is the mean over the tokens of the cosine, without its sign: 1 for one direction.
     """
     torch.manual_seed(0)
     module = Grouped(tiled=tiled).double()
@@ -154,4 +165,40 @@ def stages(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-stages", text["title"], desc)
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"search": search, "stages": stages}
+def depends(attend: Callable[[Tensor], Tensor]) -> list[list[bool]]:
+    """Return whether each output (row) has a gradient at each input token (column)."""
+    torch.manual_seed(0)
+    x = torch.randn(1, SEEN, EMBED_DIM)
+    gradients = torch.autograd.functional.jacobian(lambda x: attend(x).square().sum((0, 2)), x)
+    found: list[list[bool]] = (gradients.abs().sum((1, 3)) > 0).tolist()
+    return found
+
+
+def seen(language: str) -> str:
+    """Draw, of three layers, which output depends on which token."""
+    text = texts(__file__, "seen", language)
+    width, top, left = SEEN * SIDE, 50, 34
+    drawing = canvas(left + 3 * width + 2 * BETWEEN + 4, top + width + 46)
+    said = []
+    for number, (name, attend) in enumerate(LAYERS.items()):
+        x = left + number * (width + BETWEEN)
+        write(drawing, text[name][0], x + width / 2, 12, 12, font_weight="bold")
+        write(drawing, text["token"], x + width / 2, top + width + 14, 12)
+        found = depends(attend)
+        for i, row in enumerate(found):
+            write(drawing, str(i), x + (i + 0.5) * SIDE, top - 14, 12)
+            write(drawing, str(i), x - 12, top + (i + 0.5) * SIDE, 12)
+            for j, there in enumerate(row):
+                place = (x + j * SIDE + 1.5, top + i * SIDE + 1.5, SIDE - 3, SIDE - 3)
+                look = {"fill": ACCENT} if there else {"fill": SOFT}
+                drawing.append(drawsvg.Rectangle(*place, rx=3, **look, data_seen=int(there)))
+        write(drawing, text[name][2], x + width / 2, top + width + 34, 12, font_weight="bold")
+        rows = ", ".join(
+            f"{i}: {[j for j in range(SEEN) if row[j]]}" for i, row in enumerate(found)
+        )
+        said.append(text["row"].format(name=text[name][0], rows=rows))
+    desc = text["desc"].format(panels=text["join"].join(said))
+    return finish(drawing.as_svg(header=""), f"{KEY}-seen", text["title"], desc)
+
+
+FIGURES: dict[str, Callable[[str], str]] = {"seen": seen, "search": search, "stages": stages}

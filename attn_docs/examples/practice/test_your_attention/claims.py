@@ -24,5 +24,5 @@ for claimed in (3, 4):
         print(f"    {finding.property}: {finding.evidence}")
 #> window=3: failed
 #>     causality: in evaluation, length 6: position 3 depends on position 0, gradient 2.78e+01
-#>     claims: window=3 was said, and of 6 words output 3 depends on word 0
+#>     claims: window=3 was said, and of 6 tokens output 3 depends on token 0
 #> window=4: passed

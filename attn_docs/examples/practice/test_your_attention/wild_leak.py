@@ -8,12 +8,12 @@ layer = Attention(dim=2, dim_head=2, heads=1, causal=True, orthog_projected_valu
 torch.nn.init.zeros_(layer.to_q.weight)
 torch.nn.init.eye_(layer.to_v.weight)
 for second in ([1.0, 0.0], [0.0, 1.0], [0.0, 3.0]):
-    words = torch.tensor([[[1.0, 0.0], second]])
-    first = [round(number, 2) for number in layer(words)[0, 0].tolist()]
-    print(f"the second word is {second}, so the first gives {first}")
-#> the second word is [1.0, 0.0], so the first gives [0.0, 0.0]
-#> the second word is [0.0, 1.0], so the first gives [0.25, 0.0]
-#> the second word is [0.0, 3.0], so the first gives [0.45, 0.0]
+    tokens = torch.tensor([[[1.0, 0.0], second]])
+    first = [round(number, 2) for number in layer(tokens)[0, 0].tolist()]
+    print(f"the second token is {second}, so the first gives {first}")
+#> the second token is [1.0, 0.0], so the first gives [0.0, 0.0]
+#> the second token is [0.0, 1.0], so the first gives [0.25, 0.0]
+#> the second token is [0.0, 3.0], so the first gives [0.45, 0.0]
 
 decoder = Decoder(dim=32, depth=1, heads=4, attn_dim_head=8, attn_orthog_projected_values=True)
 no_mask = Adapter(attn_mask=None, is_causal=None, context=None)
