@@ -117,6 +117,7 @@ def test_no_label_multiplies_sizes_by_the_names_of_vectors() -> None:
 
 # a page counts the same thing there, and says of what more exactly than the table for all pages
 NARROWER = {
+    "heads/from-multi-head": {"h"},
     "heads/grouped-query": {"g", "h"},
     "heads/latent": {"d"},
     "memory/decode-cost": {"b", "d", "g"},

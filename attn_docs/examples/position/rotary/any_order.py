@@ -4,7 +4,7 @@ from attn_docs import MultiHeadAttention, RotaryEmbedding
 
 torch.manual_seed(0)
 torch.set_grad_enabled(False)
-said = torch.randn(1, 4, 8)  # b n D: the cat chased it
+said = torch.randn(1, 4, 8)  # b n 8: the cat chased it
 the_other = said[:, [3, 2, 0, 1]]  # it chased the cat
 for name, rotary in (("no positions:", None), ("rotary:", RotaryEmbedding(4))):
     attend = MultiHeadAttention(embed_dim=8, num_heads=2, rotary=rotary)

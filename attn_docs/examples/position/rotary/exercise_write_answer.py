@@ -21,7 +21,7 @@ class Attention(nn.Module):
         self.qkv_proj = nn.Linear(embed_dim, 3 * embed_dim)
         self.out_proj = nn.Linear(embed_dim, embed_dim)
 
-    def forward(self, x, is_causal=False):  # b n D
+    def forward(self, x, is_causal=False):  # b n embed_dim
         qkv = self.qkv_proj(x).unflatten(-1, (3, self.num_heads, -1))  # b n 3 h d
         query, key, value = qkv.permute(2, 0, 3, 1, 4)  # b h n d each
         query, key = rotate(query), rotate(key)
