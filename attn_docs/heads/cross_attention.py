@@ -21,12 +21,13 @@ class CrossAttention(nn.Module):
     $$O = \operatorname{dropout}\!\left(\operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d}}
     + M\right)\right) V$$
 
-    With several heads it is `MultiHeadAttention` called with a `context`.
+    With several heads it is `MultiHeadAttention` called with a `context`, whose keys and values
+    `MultiHeadAttention.cache_context` computes once for many calls.
 
     Args:
-        input_dim: Size of the vectors that ask.
-        context_dim: Size of the vectors that are attended to.
-        output_dim: Size d of queries, keys and values, and of the vectors that go out.
+        input_dim: Size of the vectors whose queries are made, the target's.
+        context_dim: Size of the vectors whose keys and values are made, the context's.
+        output_dim: Size d of queries, keys and values, and of the output's vectors.
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
         scale: Factor on the scores; 1/√d if None.
 
@@ -36,7 +37,7 @@ class CrossAttention(nn.Module):
         v_proj: Linear layer from `context_dim` to `output_dim`, with bias.
 
     Raises:
-        TypeError: If a size is no int, or `dropout` or `scale` no number.
+        TypeError: If a size is not an int, or `dropout` or `scale` not a number.
         ValueError: If a size is below 1, or `dropout` or `scale` is out of range.
 
     Example:
@@ -92,7 +93,7 @@ class CrossAttention(nn.Module):
             context: (batch, m, context_dim), same dtype.
             attn_mask: Boolean, True where a query may attend, or additive. Two axes (n, m) or
                 three, each 1 or that of the scores (batch, n, m).
-            key_padding_mask: Boolean (batch, m), True where the key is no padding: as Hugging
+            key_padding_mask: Boolean (batch, m), True where the key is not padding: as Hugging
                 Face's `attention_mask`, the opposite of PyTorch's argument of this name.
 
         Returns:

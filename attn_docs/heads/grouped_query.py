@@ -1,4 +1,4 @@
-"""Grouped-query attention: each group of query heads shares a key head and a value head."""
+"""Grouped-query attention: each group of query heads shares one KV head."""
 
 import math
 from typing import Unpack
@@ -34,10 +34,13 @@ def grouped_query_attention_repeat(
     scale: float | None = None,
     enable_gqa: bool = True,
 ) -> Tensor:
-    r"""Attend with shared key and value heads by repeating each for every query head of its group.
+    r"""Attend with shared KV heads, each repeated for every query head of its group.
 
-    $$\operatorname{head}_i = \operatorname{Attention}\bigl(Q_i, K_{\lfloor i / r \rfloor},
-    V_{\lfloor i / r \rfloor}\bigr) \qquad r = h/g$$
+    $$\operatorname{head}_i = \operatorname{Attention}\bigl(Q_i, K_{\lfloor i g / h \rfloor},
+    V_{\lfloor i g / h \rfloor}\bigr)$$
+
+    The repeated keys and values are written to memory, h/g times as large as those that come in.
+    `grouped_query_attention_broadcast` gives the same result without them.
 
     Args:
         query: (batch, h, n, d); float16, bfloat16, float32 or float64.
@@ -64,7 +67,7 @@ def grouped_query_attention_repeat(
         from attn_docs import grouped_query_attention_repeat
 
         query = torch.randn(2, 6, 5, 4)  # 6 query heads
-        key, value = torch.randn(2, 3, 7, 4), torch.randn(2, 3, 7, 4)  # 3 key and value heads
+        key, value = torch.randn(2, 3, 7, 4), torch.randn(2, 3, 7, 4)  # 3 KV heads
         print(tuple(grouped_query_attention_repeat(query, key, value).shape))
         #> (2, 6, 5, 4)
         ```
@@ -93,12 +96,13 @@ def grouped_query_attention_broadcast(
     scale: float | None = None,
     enable_gqa: bool = True,
 ) -> Tensor:
-    r"""Attend with shared key and value heads by giving the queries an axis for their group.
+    r"""Attend with shared KV heads: the queries get one more axis, and no key is repeated.
 
-    $$S_{b,g,r,n,m} = \sum_d Q_{b,g,r,n,d}\, K_{b,g,m,d} \big/ \sqrt{D}$$
+    $$S_{j,r} = Q_{j,r} K_j^\top \big/ \sqrt{d}$$
 
-    The same numbers as `grouped_query_attention_repeat`, without a repeated key or value in
-    memory. Arguments and their shapes, the result and the errors are described there.
+    Here j is a KV head and r counts the h/g query heads that read it: query head j·h/g + r. The
+    result is that of `grouped_query_attention_repeat`, without a repeated key or value in memory.
+    Arguments and their shapes, the result and the errors are described there.
 
     Example:
         ```python
@@ -107,7 +111,7 @@ def grouped_query_attention_broadcast(
         from attn_docs import grouped_query_attention_broadcast
 
         query = torch.randn(2, 6, 5, 4)  # 6 query heads
-        key, value = torch.randn(2, 3, 7, 4), torch.randn(2, 3, 7, 4)  # 3 key and value heads
+        key, value = torch.randn(2, 3, 7, 4), torch.randn(2, 3, 7, 4)  # 3 KV heads
         print(tuple(grouped_query_attention_broadcast(query, key, value).shape))
         #> (2, 6, 5, 4)
         ```
@@ -133,23 +137,24 @@ def grouped_query_attention_broadcast(
 
 
 class GroupedQueryAttention(MultiHeadAttention):
-    r"""Multi-head attention whose query heads share key and value heads in groups.
+    r"""Multi-head attention whose query heads share KV heads in groups.
 
-    $$\operatorname{head}_i = \operatorname{Attention}(X W^Q_i, C W^K_{\lfloor i/r \rfloor},
-    C W^V_{\lfloor i/r \rfloor}) \qquad r = h/g$$
+    $$\operatorname{head}_i = \operatorname{Attention}\bigl(X W^Q_i, C W^K_{\lfloor i g/h \rfloor},
+    C W^V_{\lfloor i g/h \rfloor}\bigr)$$
 
-    The call is `MultiHeadAttention`'s. With g = h it is multi-head attention, with g = 1
-    multi-query attention. Keys and values are (batch, g, length, head_dim). On a CPU, PyTorch's
-    function repeats them in memory only when it drops weights or learns the mask; on CUDA also
-    for any mask, in float32 and for large heads, where no fused kernel takes the call. With
-    `attend=grouped_query_attention_broadcast` they are never repeated.
+    The call is that of `MultiHeadAttention`. With g = h it is multi-head attention, with g = 1
+    multi-query attention. Keys and values are (batch, g, length, head_dim), and a cache holds them
+    like that. Whether PyTorch's function repeats them in memory depends on the kernel that runs.
+    In PyTorch 2.13 it does on a CPU with dropout or a mask that learns; on CUDA in float32, for
+    heads above 256 and for most masks. With `attend=grouped_query_attention_broadcast` they are
+    never repeated.
 
     Args:
         embed_dim: Size of the vectors that come in and go out.
         num_heads: Number of query heads h.
-        num_kv_heads: Number of key heads and of value heads g; divides `num_heads`.
+        num_kv_heads: Number of KV heads g; divides `num_heads`.
         **options: What else `MultiHeadAttention` takes by name: `kv_dim`, `head_dim`, `bias`,
-            `dropout`, `attend` and `rotary`.
+            `qkv_bias`, `out_bias`, `dropout`, `scale`, `window`, `attend` and `rotary`.
 
     Attributes:
         q_proj: Linear layer from `embed_dim` to h·head_dim.
@@ -182,7 +187,7 @@ class GroupedQueryAttention(MultiHeadAttention):
         self, embed_dim: int, num_heads: int, num_kv_heads: int, **options: Unpack[Options]
     ) -> None:
         super().__init__(embed_dim, num_heads, num_kv_heads=num_kv_heads, **options)
-        check_int("num_kv_heads", num_kv_heads)  # None is not left to mean num_heads here
+        check_int("num_kv_heads", num_kv_heads)  # None would mean num_heads
 
 
 def _check(
@@ -203,7 +208,7 @@ def _check(
 
 
 def _group_mask(mask: Tensor | None, groups: int, dtype: torch.dtype) -> Tensor | None:
-    """Give a mask with an axis for heads the two axes that the heads have here."""
+    """Split the axis of heads of a mask in two, as that of the queries is."""
     if mask is None:
         return None
     if mask.dtype != torch.bool:

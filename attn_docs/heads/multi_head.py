@@ -32,7 +32,7 @@ from attn_docs.position.rotary import RotaryEmbedding
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
     r"""Cut the last axis into heads and put the heads before the length.
 
-    $$\text{split}(x)_{b,h,n,d} = x_{b,\,n,\,h \cdot D + d} \qquad D = \text{head\_dim}$$
+    $$\text{split}(x)_{b,h,n,i} = x_{b,\,n,\,h \cdot d + i} \qquad d = \text{head\_dim}$$
 
     Args:
         x: (batch, length, num_heads·head_dim).
@@ -42,8 +42,8 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
         (batch, num_heads, length, head_dim), a view of the same memory.
 
     Raises:
-        TypeError: If `x` is no floating-point tensor, or `num_heads` no int.
-        ValueError: If `x` has not 3 axes, or `num_heads` does not divide the last.
+        TypeError: If `x` is not a floating-point tensor, or `num_heads` not an int.
+        ValueError: If `x` does not have 3 axes, or `num_heads` does not divide the last.
 
     Example:
         ```python
@@ -74,7 +74,7 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
 def merge_heads(x: Tensor) -> Tensor:
     r"""Put the heads side by side again: the inverse of `split_heads`.
 
-    $$\text{merge}(x)_{b,\,n,\,h \cdot D + d} = x_{b,h,n,d} \qquad D = \text{head\_dim}$$
+    $$\text{merge}(x)_{b,\,n,\,h \cdot d + i} = x_{b,h,n,i} \qquad d = \text{head\_dim}$$
 
     Args:
         x: (batch, num_heads, length, head_dim).
@@ -83,8 +83,8 @@ def merge_heads(x: Tensor) -> Tensor:
         (batch, length, num_heads·head_dim). A view where the memory allows, else a copy.
 
     Raises:
-        TypeError: If `x` is no floating-point tensor.
-        ValueError: If `x` has not 4 axes.
+        TypeError: If `x` is not a floating-point tensor.
+        ValueError: If `x` does not have 4 axes.
 
     Example:
         ```python
@@ -110,7 +110,7 @@ class MultiHeadAttention(nn.Module):
     $$\operatorname{head}_i = \operatorname{Attention}(X W^Q_i, C W^K_i, C W^V_i) \qquad
     Y = \operatorname{Concat}(\operatorname{head}_1, \dots, \operatorname{head}_h) W^O$$
 
-    Each projection keeps the matrices of all heads in one layer: head i's are its rows i·head_dim
+    Each projection holds the matrices of all heads in one layer: head i's are its rows i·head_dim
     to (i+1)·head_dim. With `num_kv_heads`, query heads share keys and values: see
     `GroupedQueryAttention`, and for a single key head `MultiQueryAttention`.
 
@@ -130,7 +130,7 @@ class MultiHeadAttention(nn.Module):
             must have the same.
         attend: The attention function, called as PyTorch's, with `enable_gqa=True` where heads
             share keys. Pass `attn_docs.scaled_dot_product_attention` to see the formula at work.
-        rotary: Turns queries and keys by their positions; none are used if None.
+        rotary: Rotates queries and keys by their positions; none are used if None.
 
     Attributes:
         q_proj: Linear layer from `embed_dim` to h·head_dim.
@@ -227,18 +227,18 @@ class MultiHeadAttention(nn.Module):
             attn_mask: Boolean, True where a query may attend, or additive (float32 or the
                 weights' dtype). (n, m), (batch, n, m) or (batch, heads, n, m), each axis 1 or
                 in full.
-            key_padding_mask: Boolean (batch, m), True where the key is no padding: as Hugging
+            key_padding_mask: Boolean (batch, m), True where the key is not padding: as Hugging
                 Face's `attention_mask`, and the opposite of PyTorch's argument of this name.
             is_causal: If True, query i sees keys 0 to i; the masks hold as well. With a cache,
                 `x` goes on where the cache ends: the last query sees every key. If None, True
                 with a cache, else False. There is no causal order between `x` and a context.
-            need_weights: If True, the weights are returned as well: a second attention over an
-                m × m identity, slow, for looking at.
+            need_weights: If True, the weights are returned as well, by a second attention with
+                the m × m identity as values: slow, for looking at.
             cache: Keys and values of the positions before `x`; those of `x` are added. Then m,
-                in masks and weights, counts all positions so far, kept or not.
+                in masks and weights, counts all positions so far, cached or not.
             positions: Integers, 0 or more, for `rotary`; (n,) or (batch, n); if None, from 0 or
-                from the cache's length on. Reading their values waits for the device, so what a
-                compiler traces does not check them.
+                from the cache's length on. Reading their values waits for the device, so compiled
+                code does not check them.
 
         Returns:
             (batch, n, embed_dim); with `need_weights` also the weights of each head, before
@@ -247,7 +247,7 @@ class MultiHeadAttention(nn.Module):
         Raises:
             TypeError: If an argument has the wrong type or dtype.
             ValueError: If shapes do not fit, the cache has no room or another window, or there is
-                a context with a cache, a window, `rotary` or `is_causal`. A cache is as before.
+                a context with a cache, a window, `rotary` or `is_causal`. The cache is unchanged.
         """
         n, m = self._check(x, context, is_causal, need_weights, cache, positions)
         is_causal = cache is not None if is_causal is None else is_causal
@@ -260,13 +260,13 @@ class MultiHeadAttention(nn.Module):
 
         scores_shape = (x.size(0), self.num_heads, n, m)
         mask = head_mask(attn_mask, key_padding_mask, scores_shape, query)
-        kept = cache.key_positions(n) if cache is not None and need_weights else None
+        shown = cache.key_positions(n) if cache is not None and need_weights else None
         if cache is None:
             mask, is_causal = window_mask(mask, self.window, n, m, is_causal, x.device)
         else:
             mask, is_causal = cache_mask(mask, cache, n, is_causal)
-            kept_key, kept_value = cache.update(key.to(cache.key.dtype), value.to(cache.key.dtype))
-            key, value = kept_key.to(key.dtype), kept_value.to(key.dtype)
+            all_keys, all_values = cache.update(key.to(cache.key.dtype), value.to(cache.key.dtype))
+            key, value = all_keys.to(key.dtype), all_values.to(key.dtype)
         options: dict[str, float] = {} if self.scale is None else {"scale": self.scale}
         if self.num_kv_heads != self.num_heads:
             options["enable_gqa"] = True
@@ -276,7 +276,7 @@ class MultiHeadAttention(nn.Module):
         if not need_weights:
             return output
         # the weighted mean of the rows of the identity is the weights themselves
-        identity = one_hot(kept, m, like=key)
+        identity = one_hot(shown, m, like=key)
         return output, self.attend(query, key, identity, mask, 0.0, is_causal, **options)
 
     def cache_context(self, context: Tensor) -> ContextCache:
@@ -286,7 +286,7 @@ class MultiHeadAttention(nn.Module):
             context: (batch, m, kv_dim), in the weights' dtype.
 
         Raises:
-            TypeError: If `context` is no tensor of that dtype.
+            TypeError: If `context` is not a tensor of that dtype.
             ValueError: If its shape does not fit, or there are rotary positions or a window.
         """
         kv_dim, weight = self.k_proj.in_features, self.k_proj.weight
@@ -375,16 +375,16 @@ class MultiHeadAttention(nn.Module):
     def from_torch(cls, module: nn.MultiheadAttention) -> "MultiHeadAttention":
         """Return a module with the weights of `torch.nn.MultiheadAttention`.
 
-        The call differs: `(batch, length, embed_dim)` always, a boolean mask is True where a
-        query *may* attend, and the weights are per head.
+        The call differs: always `(batch, length, embed_dim)`, a boolean mask is True where a
+        query *may* attend, and the weights are those of each head.
 
         Args:
             module: PyTorch's module, with `kdim` equal to `vdim`, and without `add_bias_kv` and
                 `add_zero_attn`.
 
         Raises:
-            TypeError: If `module` is no `torch.nn.MultiheadAttention`.
-            ValueError: If it has what this class has not.
+            TypeError: If `module` is not a `torch.nn.MultiheadAttention`.
+            ValueError: If it has what this class does not have.
         """
         if cls is not MultiHeadAttention:
             raise TypeError(f"from_torch makes a MultiHeadAttention; got {cls.__name__}")
@@ -393,7 +393,7 @@ class MultiHeadAttention(nn.Module):
     def to_torch(self) -> nn.MultiheadAttention:
         """Return a `torch.nn.MultiheadAttention`, batch first, with this module's weights.
 
-        PyTorch's module always attends with its own function: a changed `attend` is not kept.
+        PyTorch's module always attends with its own function, whatever `attend` was here.
 
         Raises:
             ValueError: If heads share keys and values, num_heads·head_dim is not `embed_dim`, the

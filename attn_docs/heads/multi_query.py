@@ -1,4 +1,4 @@
-"""Multi-query attention: every query head asks the same keys and values."""
+"""Multi-query attention: all query heads share one KV head."""
 
 from typing import Unpack
 
@@ -7,19 +7,19 @@ from attn_docs.heads.multi_head import MultiHeadAttention
 
 
 class MultiQueryAttention(MultiHeadAttention):
-    r"""Multi-head attention whose query heads share one key head and one value head.
+    r"""Multi-head attention whose query heads share one KV head.
 
     $$\operatorname{head}_i = \operatorname{Attention}(X W^Q_i, C W^K, C W^V)$$
 
-    The call is `MultiHeadAttention`'s. Keys and values are (batch, 1, length, head_dim). On a CPU,
-    PyTorch's function repeats them in memory only when it drops weights or learns the mask; on
-    CUDA that depends on the kernel that runs.
+    It is `GroupedQueryAttention` with one group, and the call is that of `MultiHeadAttention`. Keys
+    and values are (batch, 1, length, head_dim), and a cache holds them like that. Whether they are
+    repeated in memory depends on the kernel that runs, as for `GroupedQueryAttention`.
 
     Args:
         embed_dim: Size of the vectors that come in and go out.
         num_heads: Number of query heads h.
         **options: What else `MultiHeadAttention` takes by name: `kv_dim`, `head_dim`, `bias`,
-            `dropout`, `attend` and `rotary`.
+            `qkv_bias`, `out_bias`, `dropout`, `scale`, `window`, `attend` and `rotary`.
 
     Attributes:
         q_proj: Linear layer from `embed_dim` to h·head_dim.

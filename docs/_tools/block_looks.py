@@ -89,7 +89,9 @@ def checked(text: str, page: str, words: Words) -> str:
     if TICKED not in text:
         return text
     tested = f"docs/{page}"
-    if page.startswith("reference/api/"):  # a part of it tells of the folder of that name
+    if (
+        page.startswith("reference/api/") and "index" not in page
+    ):  # a part of it tells of the folder of that name
         tested = f"attn_docs/{re.split('[/.]', page)[2].replace('-', '_')}"
         tested += "" if (ROOT / tested).is_dir() else ".py"
     versions = words["and"].join(VERIFIED.read_text(encoding="utf-8").split())

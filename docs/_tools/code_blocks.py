@@ -18,6 +18,7 @@ from pygments.token import STANDARD_TYPES, Name, Operator, Punctuation, Whitespa
 from pymdownx.superfences import SuperFencesBlockPreprocessor
 
 from docs._kit.text import texts
+from docs._tools.api_signatures import laid_out
 from docs._tools.block_looks import MODULE, checked, dressed
 from docs._tools.editions import editions
 from docs._tools.page import page_name, place_of
@@ -73,8 +74,7 @@ class _Titles(Preprocessor):
 class _Looks(Postprocessor):
     def run(self, text: str) -> str:
         text = text.replace('<span class="c1">#&gt;', '<span class="c1 output">#&gt;')
-        # the signature in an API heading is coloured as Python, but is no block to run
-        text = text.replace('<code class="highlight language-python">', '<code class="highlight">')
+        text = laid_out(text)
         if "relpath" in self.md.treeprocessors:  # MkDocs; Zensical finds links in HTML by itself
             resolve = self.md.treeprocessors["relpath"].path_to_url
             text = RAW_LINK.sub(lambda link: resolve(link[0]), text)

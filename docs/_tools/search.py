@@ -3,7 +3,8 @@
 The site's builder leaves one index of all pages, which Material would have every page fetch. It is
 taken apart here into what search needs of one language: sentences to find and to show, words to
 find only (of code, tables and block titles), and all names of an entry: its title and tags in both
-languages, and the terms of the glossary that it explains. docs/assets/javascripts/workers ranks.
+languages, the terms of the glossary that it explains, and what else it is asked for by.
+docs/assets/javascripts/workers ranks.
 """
 
 import json
@@ -20,6 +21,7 @@ Doc = dict[str, Any]  # an entry: a page, or a section of one
 
 API = "reference/api/"  # in the first language alone
 GLOSSARY = DOCS / "reference/glossary/glossary.toml"
+ASKED = "asked.toml"  # of a page: what its sections are asked for by, besides their headings
 SIGNATURE = re.compile(r"(\(| = ).*?(?=</code>)", re.S)  # what follows a name in its title
 NAME = re.compile(r"\w*$", re.A)
 TELLING = re.compile("_|.[A-Z]")  # in a name that nobody types by chance
@@ -107,6 +109,15 @@ def glossary() -> dict[str, list[str]]:
     return found
 
 
+def asked() -> dict[str, list[str]]:
+    """Return what sections are asked for by, in both languages, by their places."""
+    return {
+        f"{file.parent.relative_to(DOCS).as_posix()}/#{anchor}": names
+        for file in DOCS.rglob(ASKED)
+        for anchor, names in tomllib.loads(file.read_text(encoding="utf-8")).items()
+    }
+
+
 def entry(doc: Doc, others: Iterable[str], terms: list[str], *, leads: bool) -> Doc:
     """Return what search needs of an entry; where `leads`, names of the API lead to theirs."""
     title = doc["title"]
@@ -150,6 +161,8 @@ def finish(site: Path) -> None:
         return
     built = json.loads(whole.read_text(encoding="utf-8"))
     terms = glossary()
+    for place, names in asked().items():
+        terms.setdefault(place, []).extend(names)
     for language in built["config"]["lang"]:
         made = index(built["docs"], built["config"], language, terms)
         text = json.dumps(made, ensure_ascii=False, separators=(",", ":"))

@@ -83,4 +83,9 @@ def test_the_offline_copy_opens_from_the_file_system(browser, tmp_path):
         tab.locator(".md-header .md-select button").hover()
         tab.locator(".md-select a[hreflang=en]").click()
         expect(tab.locator("html")).to_have_attribute("lang", "en")
+    with browser.new_context(locale="zh-CN") as context:
+        tab = context.new_page()
+        tab.goto((tmp_path / "foundations/masks/index.html").as_uri())
+        tab.locator(".offer a").click()
+        expect(tab).to_have_url((tmp_path / "zh/foundations/masks/index.html").as_uri())
         assert not complaints

@@ -6,13 +6,14 @@ import pytest
 import torch
 
 from attn_docs import attention_weights
+from attn_docs.sentence import embeddings
 from docs._tools.page import page_module
 from tests import kit
 
 figures = page_module("heads/cross-attention", "figures")
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
-QUERY = torch.tensor([[0.0, 4, 0, 0], [0, 0, 4, 0]])
+QUERY = torch.tensor([[0.0, 0, 5, 0], [0, 5, 0, 0], [0, 0, 0, 5]])  # asleep, animal, dreaming
 
 
 def parse(name: str, language: str) -> ET.Element:
@@ -40,8 +41,9 @@ def printed(group: ET.Element, root: ET.Element) -> dict[tuple[int, int], str]:
 @languages
 def test_two_sequences_shows_the_weights_of_the_worked_example(language):
     root = parse("two-sequences", language)
-    weights = attention_weights(QUERY, torch.eye(3, 4))
-    wanted = {(i, j): f"{weights[i, j]:.4f}" for i in range(2) for j in range(3)}
+    weights = attention_weights(QUERY, embeddings()[:, 4:])
+    wanted = {(i, j): f"{weights[i, j]:.2f}" for i in range(3) for j in range(5)}
+    assert weights.argmax(-1).tolist() == [2, 1, 4]  # sleeps, cat, dreams
     assert printed(root, root) == wanted
 
 
@@ -50,10 +52,10 @@ def test_two_sequences_names_rows_as_queries_and_columns_as_keys(language):
     texts = {text.text: text for text in parse("two-sequences", language).iter("text")}
     query, key = {"en": ("query ↓", "key →"), "zh": ("查询 ↓", "键 →")}[language]
     at = {name: (float(t.attrib["x"]), float(t.attrib["y"])) for name, t in texts.items()}
-    assert at[query][0] == at["feles"][0] == at["dormit"][0]
-    assert at[query][1] < at["feles"][1] < at["dormit"][1]
-    assert at["the"][0] < at["cat"][0] == at[key][0] < at["sleeps"][0]
-    assert {"Q, n × d", "K, m × d", "V, m × e", "n × e", "n × D", "m × c"} <= set(texts)
+    assert at["feles"][0] == at["dormit"][0] == at["somniat"][0]
+    assert at[query][1] < at["dormit"][1] < at["feles"][1] < at["somniat"][1]
+    assert at["the"][0] < at["cat"][0] < at[key][0] == at["sleeps"][0] < at["it"][0]
+    assert {"Q, n × d", "K, m × d", "V, m × e", "n × e", "n × D", "m × Dₖᵥ"} <= set(texts)
 
 
 @languages

@@ -691,6 +691,7 @@ def test_shape_of_no_mask() -> None:
 def test_the_table_counts_what_the_module_has() -> None:
     assert tables.parameters(8) == 41_943_040
     assert tables.cache_bytes(8, 1) == 131_072
+    assert tables.users(8) == 4 * tables.users(32) == 64
     for kv_heads in tables.ALL_KV_HEADS:
         assert counted(kv_heads) == (tables.parameters(kv_heads), tables.cache_bytes(kv_heads))
 
@@ -704,6 +705,35 @@ def counted(kv_heads: int) -> tuple[int, int]:
         made = [module.k_proj(x), module.v_proj(x)]
     weights = sum(parameter.numel() for parameter in module.parameters())
     return weights, tables.LAYERS * sum(tensor.nbytes for tensor in made)
+
+
+def test_the_table_of_kernels_says_what_ran_here() -> None:
+    found = tables.kernels()
+    fused = {name for name, (is_fused, _) in found.items() if is_fused}
+    assert fused == {"plain", "causal", "float32", "large", "mask"}
+    assert {times for _, times in found.values()} == {0.0, 4.0}
+    for name, ((query, key, value), options) in tables.kernel_calls().items():
+        is_fused, times = found[name]
+        assert (times == 0) == is_fused
+        with Copies() as copies:
+            F.scaled_dot_product_attention(query, key, value, enable_gqa=True, **options)
+        assert bool(copies.shapes) == bool(times)
+
+
+@pytest.mark.parametrize(("gpus", "wanted"), [(1, (8, 8)), (4, (2, 8)), (8, (1, 8)), (16, (1, 16))])
+def test_kv_heads_are_replicated_where_gpus_are_more(gpus: int, wanted: tuple[int, int]) -> None:
+    here, on_one, on_all = tables.split(gpus)
+    one_head = tables.split(1)[1] // 8
+    assert (here, on_all // one_head) == wanted
+    assert on_one == here * one_head
+
+
+def test_models_stand_in_the_order_of_their_groups() -> None:
+    rows = tables.models("en").splitlines()[2 : 2 + len(tables.MODELS)]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    sizes = [int(cell[3]) for cell in cells]
+    assert sizes == sorted(sizes)
+    assert all(int(h) == int(g) * int(size) for _, h, g, size, _ in cells)
 
 
 def test_a_ratio_is_the_first_calls_time_over_the_seconds() -> None:
@@ -722,18 +752,17 @@ def layer_in_letters() -> tuple[GroupedQueryAttention, Tensor, Tensor, list[Tens
     W_Q = [layer.q_proj.weight[i * d : (i + 1) * d].T for i in range(h)]
     W_K = [layer.k_proj.weight[j * d : (j + 1) * d].T for j in range(g)]
     W_V = [layer.v_proj.weight[j * d : (j + 1) * d].T for j in range(g)]
-    r = h // g
     head = []
     for i in range(h):
-        Q, K, V = X @ W_Q[i], C @ W_K[math.floor(i / r)], C @ W_V[math.floor(i / r)]
+        j = math.floor(i * g / h)
+        Q, K, V = X @ W_Q[i], C @ W_K[j], C @ W_V[j]
         head.append(torch.softmax(Q @ K.mT / math.sqrt(d), dim=-1) @ V)
     return layer, X, C, head
 
 
 @pytest.mark.formula(r"""
-\operatorname{head}_i = \operatorname{Attention}\bigl(X W^Q_i,\; C W^K_{\lfloor i / r \rfloor},\;
-C W^V_{\lfloor i / r \rfloor}\bigr)
-\qquad r = h / g
+\operatorname{head}_i = \operatorname{Attention}\bigl(X W^Q_i,\; C W^K_j,\; C W^V_j\bigr)
+\qquad j = \lfloor i g / h \rfloor
 \qquad i = 0, \dots, h - 1
 """)
 def test_the_formula_of_a_head() -> None:

@@ -7,6 +7,7 @@ import torch
 
 from attn_docs import GroupedQueryAttention, grouped_query_attention_broadcast
 from attn_docs.exhibits.heads import tiled_key_heads
+from docs._kit.draw import ACCENT
 from docs._kit.measured import load
 from docs._tools.page import page_module
 
@@ -32,20 +33,44 @@ def reads(attend, heads: int, kv_heads: int) -> list[int]:
 
 
 @languages
-def test_lines_join_each_query_head_to_the_key_head_it_reads(language: str) -> None:
+def test_lines_join_each_query_head_to_the_kv_head_it_reads(language: str) -> None:
     panels = groups("sharing", language, "data-panel")
     assert panels.keys() == figures.PANELS.keys()
-    for name, kv_heads in figures.PANELS.items():
+    for name, (kv_heads, cached) in figures.PANELS.items():
         lines = [line for line in panels[name].iter() if line.get("data-query")]
         found = {int(line.attrib["data-query"]): int(line.attrib["data-key"]) for line in lines}
         wanted = reads(grouped_query_attention_broadcast, figures.HEADS, kv_heads)
         assert [found[head] for head in range(figures.HEADS)] == wanted
+        boxes = [box for box in panels[name].iter(f"{SVG}rect") if box.get("data-kv")]
+        assert len(boxes) == kv_heads
+        assert all((box.attrib["fill"] == ACCENT) == cached for box in boxes)
+        assert all(("stroke-dasharray" in box.attrib) != cached for box in boxes)
         texts = [text.text for text in panels[name].iter(f"{SVG}text")]
-        assert [sum(text.startswith(letter) for text in texts) for letter in "QKV"] == [
-            figures.HEADS,
-            kv_heads,
-            kv_heads,
-        ]
+        assert sum(text[0] == "Q" and text[1:].isdigit() for text in texts) == figures.HEADS
+        assert (str(kv_heads) in texts[-1]) == cached
+
+
+@languages
+def test_a_line_ends_where_its_kv_head_stands(language: str) -> None:
+    for panel in groups("sharing", language, "data-panel").values():
+        middles = {
+            box.attrib["data-kv"]: float(box.attrib["x"]) + float(box.attrib["width"]) / 2
+            for box in panel.iter(f"{SVG}rect")
+            if box.get("data-kv")
+        }
+        for line in panel.iter(f"{SVG}path"):
+            if line.get("data-query"):
+                end = float(line.attrib["d"].replace(",", " ").replace("L", " ").split()[-2])
+                assert end == pytest.approx(middles[line.attrib["data-key"]])
+
+
+@languages
+def test_only_latent_attention_computes_its_heads_from_one_cached_vector(language: str) -> None:
+    for name, panel in groups("sharing", language, "data-panel").items():
+        latent = [box for box in panel.iter() if box.get("data-latent")]
+        computed = [line for line in panel.iter() if line.get("data-computed")]
+        wanted = name == "latent"
+        assert (len(latent), len(computed)) == (wanted, figures.HEADS * wanted)
 
 
 @languages
@@ -63,27 +88,30 @@ def test_filled_cells_are_what_the_function_and_the_exhibit_read(language: str) 
 
 
 @languages
-def test_each_panel_has_bars_of_one_unit_as_long_as_what_was_measured(language: str) -> None:
+def test_each_panel_has_dots_of_one_unit_where_its_axis_says(language: str) -> None:
     panels = groups("measured", language, "data-panel")
-    assert list(panels) == ["time", "memory"]
-    for kind, shown in (("time", "{:.2f}×"), ("memory", "{:.0f} MiB")):
-        wanted = {name: MEASURED(kind, way=name, case="one word") for name in benchmark.WAYS}
-        bars = {bar.attrib["data-bar"]: bar for bar in panels[kind].iter(f"{SVG}rect")}
-        carried = {name: float(bar.attrib["data-value"]) for name, bar in bars.items()}
+    assert panels.keys() == figures.AXES.keys()
+    for kind, (ticks, shown) in figures.AXES.items():
+        wanted = {name: MEASURED(kind, way=name, case="one token") for name in benchmark.WAYS}
+        dots = {dot.attrib["data-dot"]: dot for dot in panels[kind].iter(f"{SVG}rect")}
+        carried = {name: float(dot.attrib["data-value"]) for name, dot in dots.items()}
         assert carried == pytest.approx(wanted, abs=0.005)
-        lengths = {name: float(bar.attrib["width"]) for name, bar in bars.items()}
-        per_unit = max(lengths.values()) / max(wanted.values())
-        drawn = {name: length / per_unit for name, length in lengths.items()}
-        assert drawn == pytest.approx(wanted, rel=0.01)
-        texts = [text.text for text in panels[kind].iter(f"{SVG}text")]
-        assert texts[2::2] == [shown.format(value) for value in wanted.values()]
+        texts = {text.text: text for text in panels[kind].iter(f"{SVG}text")}
+        first, last = (float(texts[f"{tick:g}"].attrib["x"]) for tick in (ticks[0], ticks[-1]))
+        per_unit = (last - first) / ticks[-1]
+        drawn = {
+            name: (float(dot.attrib["x"]) + float(dot.attrib["width"]) / 2 - first) / per_unit
+            for name, dot in dots.items()
+        }
+        assert drawn == pytest.approx(wanted, rel=0.02, abs=0.01 * ticks[-1])
+        assert all(shown.format(value) in texts for value in wanted.values())
 
 
 @languages
 def test_the_table_shows_what_was_measured(language: str) -> None:
     lines = tables.forms(language).splitlines()[2 : 2 + len(benchmark.WAYS)]
     for way, line in zip(benchmark.WAYS, lines, strict=True):
-        cases = ("one word", "a text")
+        cases = ("one token", "a text")
         times = [f"{MEASURED('time', way=way, case=case):.2f}×" for case in cases]
         memory = [f"{MEASURED('memory', way=way, case=case):,.0f} MiB" for case in cases]
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -92,7 +120,7 @@ def test_the_table_shows_what_was_measured(language: str) -> None:
 
 def test_the_measurement_says_what_the_page_says() -> None:
     time, memory = (
-        {name: MEASURED(kind, way=name, case="one word") for name in benchmark.WAYS}
+        {name: MEASURED(kind, way=name, case="one token") for name in benchmark.WAYS}
         for kind in ("time", "memory")
     )
     assert memory["repeat"] > 10 * memory["broadcast"]
@@ -103,7 +131,7 @@ def test_the_measurement_says_what_the_page_says() -> None:
 
 def test_the_benchmark_measures_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark, "ROUNDS", 1)
-    monkeypatch.setattr(benchmark, "CASES", {"one word": (1, 9), "a text": (5, 5)})
+    monkeypatch.setattr(benchmark, "CASES", {"one token": (1, 9), "a text": (5, 5)})
     stored, fresh = (
         [
             {name: value[name] for name in ("case", "way", "quantity", "unit")}

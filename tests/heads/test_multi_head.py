@@ -30,9 +30,11 @@ from attn_docs import (
     sliding_window_mask,
     split_heads,
 )
+from attn_docs.sentence import embeddings
 from docs._tools.page import page_module
 from tests.kit import causal_by_mask, load_exhibit
 
+figures = page_module("heads/multi-head", "figures")
 tables = page_module("heads/multi-head", "tables")
 
 INF = math.inf
@@ -975,7 +977,7 @@ def test_cost_counts_what_pytorch_counts() -> None:
 
 
 def test_worked_numbers() -> None:
-    numbers = {name: float(text) for name, text in tables.numbers().items()}
+    numbers = {name: float(text.replace(",", "")) for name, text in tables.numbers().items()}
     value = torch.tensor([[1.0, 4.0], [5.0, 2.0], [3.0, 0.0]])
     shared, low = numbers["weight_shared"], numbers["low_shared"]
     one = torch.tensor([shared, shared, low]) @ value
@@ -984,6 +986,24 @@ def test_worked_numbers() -> None:
     alone, rest = numbers["weight_alone"], numbers["low_alone"]
     assert rest + 5 * alone + 3 * rest == pytest.approx(numbers["first_head"], abs=1e-3)
     assert 4 * alone + 2 * rest == pytest.approx(numbers["second_head"], abs=1e-3)
+
+
+def test_the_numbers_of_it_are_those_of_the_example() -> None:
+    """One head divides its weight among three tokens; two heads answer both questions."""
+    w_q, w_k, w_v = figures.two_questions()
+    query, key, value = (embeddings() @ w for w in (w_q, w_k, w_v))
+    one = scaled_dot_product_attention(query, key, value)[3]
+    two = torch.cat(
+        [
+            scaled_dot_product_attention(query[:, part], key[:, part], value[:, part])[3]
+            for part in (slice(0, 2), slice(2, 4))
+        ]
+    )
+    numbers = {name: float(text.replace(",", "")) for name, text in tables.numbers().items()}
+    assert one[1].item() == pytest.approx(numbers["it_one"], abs=0.005)
+    assert one[1:].sum() <= 1
+    assert two[1].item() == pytest.approx(numbers["it_who"], abs=0.005)
+    assert two[1:].sum().item() == pytest.approx(numbers["it_sum"], abs=0.005)
 
 
 def test_no_weights_give_both_answers() -> None:

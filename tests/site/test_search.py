@@ -89,6 +89,23 @@ def test_terms_of_the_glossary_are_names_of_what_explains_them(tmp_path: Path, m
     assert made("zh", terms)["zh/masks/#padding"]["terms"] == terms["masks/#padding"]
 
 
+def test_what_a_section_is_asked_for_by_is_a_name_of_it(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(search, "DOCS", tmp_path)
+    (tmp_path / "a/masks").mkdir(parents=True)
+    (tmp_path / "a/masks/asked.toml").write_text('pad = ["left pad", "左填充"]\n', encoding="utf-8")
+    assert search.asked() == {"a/masks/#pad": ["left pad", "左填充"]}
+
+
+def test_what_is_asked_for_by_another_name_exists_and_is_named(site: Site):
+    for language in ("en", "zh"):
+        text = (site.path / f"search/{language}.js").read_text(encoding="utf-8")
+        docs = json.loads(text.removeprefix("var searchIndex = "))["docs"]
+        root = "" if language == "en" else "zh/"
+        named = {doc["location"].removeprefix(root): doc.get("terms", []) for doc in docs}
+        for place, names in search.asked().items():
+            assert set(names) <= set(named[place]), place
+
+
 def test_sentences_are_shown_and_code_and_tables_are_only_found():
     html = (
         "<p>One &lt;\u200btwo\u200b.</p> "

@@ -4,7 +4,7 @@
 
   const page = url => url.pathname.replace("/zh/", "/")
   addEventListener("click", event => {
-    const link = event.target.closest?.("a.md-select__link")
+    const link = event.target.closest?.("a.md-select__link, .offer a")
     // the API reference has no translation: its link leads to another page
     if (!link || page(link) !== page(location)) return
     const above = [...document.querySelectorAll("article :is(h2, h3, h4)[id]")].filter(heading =>

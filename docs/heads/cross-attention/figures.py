@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from attn_docs import attention_weights, padding_mask
+from attn_docs.sentence import WORDS
 from docs._kit.draw import (
     INK,
     SHADE,
@@ -19,10 +20,9 @@ from docs._kit.draw import (
 )
 from docs._kit.text import texts
 
-from .tables import sequence_weights
+from .tables import LATIN, sequence_weights
 
 KEY = "heads-cross-attention"
-TARGET, SOURCE = ("feles", "dormit"), ("the", "cat", "sleeps")
 TARGET_LENGTH, SOURCE_LENGTH, PADDED = 3, 1, 3
 
 
@@ -30,57 +30,60 @@ def two_sequences(language: str) -> str:
     """Draw how two sequences become one output, with every shape."""
     text = texts(__file__, "two_sequences", language)
     weights = sequence_weights()
-    drawing = canvas(360, 426)
-    for x, width, name, shape in ((1, 108, "x", "n"), (141, 206, text["context"], "m")):
+    drawing = canvas(390, 452)
+    for x, width, name, shape in (
+        (1, 108, text["target"], "n × D"),
+        (141, 236, text["context"], "m × Dₖᵥ"),
+    ):
         box(drawing, x, 1, width, 44, fill="none", stroke=INK, stroke_width=1.25)
         write(drawing, name, x + width / 2, 15, font_weight="bold")
-        size = "D" if shape == "n" else "c"
-        write(drawing, f"{shape} × {size}", x + width / 2, 32, 12)
+        write(drawing, shape, x + width / 2, 32, 12)
     for middle, name, letter, shape in (
         (55, "q_proj", "Q", "n × d"),
-        (192, "k_proj", "K", "m × d"),
-        (296, "v_proj", "V", "m × e"),
+        (195, "k_proj", "K", "m × d"),
+        (323, "v_proj", "V", "m × e"),
     ):
         arrow(drawing, (middle, 47), (middle, 67))
         box(drawing, middle - 51, 69, 102, 30, lit=True)
         bold = {"font_weight": "bold"}
         write(drawing, name, middle, 84, fill="var(--figure-on-accent)", **bold)
         write(drawing, f"{letter}, {shape}", middle + 6, 121, 12, text_anchor="start")
-    for middle in (55, 192):
+    for middle in (55, 195):
         arrow(drawing, (middle, 101), (middle, 143))
-    box(drawing, 1, 145, 249, 30)
-    write(drawing, text["weigh"], 125, 160)
-    arrow(drawing, (167, 177), (167, 197))
+    box(drawing, 1, 145, 260, 30)
+    write(drawing, text["weigh"], 131, 160)
+    arrow(drawing, (177, 177), (177, 193))
     _grid(drawing, weights, text)
-    arrow(drawing, (167, 304), (167, 324))
-    box(drawing, 1, 326, 249, 30)
-    write(drawing, text["mix"], 125, 341)
-    arrow(drawing, (296, 101), (296, 341), (252, 341))
-    arrow(drawing, (125, 358), (125, 378))
-    box(drawing, 65, 380, 120, 44, fill="none", stroke=INK, stroke_width=1.25)
-    write(drawing, text["output"], 125, 394, font_weight="bold")
-    write(drawing, "n × e", 125, 411, 12)
+    arrow(drawing, (177, 326), (177, 348))
+    box(drawing, 1, 350, 260, 30)
+    write(drawing, text["mix"], 131, 365)
+    arrow(drawing, (323, 101), (323, 365), (263, 365))
+    arrow(drawing, (131, 382), (131, 402))
+    box(drawing, 71, 404, 120, 44, fill="none", stroke=INK, stroke_width=1.25)
+    write(drawing, text["output"], 131, 418, font_weight="bold")
+    write(drawing, "n × e", 131, 435, 12)
     outer, inner = text["join"]
     rows = outer.join(
-        text["row"].format(query=query, weights=inner.join(f"{w:.4f}" for w in row))
-        for query, row in zip(TARGET, weights.tolist(), strict=True)
+        text["row"].format(query=query, weights=inner.join(f"{w:.2f}" for w in row))
+        for query, row in zip(LATIN, weights.tolist(), strict=True)
     )
     desc = text["desc"].format(rows=rows)
-    return finish(drawing.as_svg(header=""), f"{KEY}-two-sequences", text["title"], desc)
+    name = f"{KEY}-two-sequences"
+    return finish(drawing.as_svg(header=""), name, text["title"], desc, zoom=1.5)
 
 
 def _grid(drawing: drawsvg.Drawing, weights: Tensor, text: dict) -> None:
-    left, top, width, height = 84, 234, 55, 34
-    write(drawing, f"{text['key']} →", left + 1.5 * width, 207, 12)
-    write(drawing, f"{text['query']} ↓", left - 8, 224, 12, text_anchor="end")
+    left, top, width, height = 62, 232, 46, 30
+    write(drawing, f"{text['key']} →", left + 2.5 * width, 203, 12)
+    write(drawing, f"{text['query']} ↓", left - 8, 220, 12, text_anchor="end")
     cells(drawing, (SHADE * weights / weights.max()).tolist(), left, top, width, height)
-    for column, word in enumerate(SOURCE):
-        write(drawing, word, left + (column + 0.5) * width, 224, font_weight="bold")
-    for row, word in enumerate(TARGET):
+    for column, word in enumerate(WORDS):
+        write(drawing, word, left + (column + 0.5) * width, 220, 12, font_weight="bold")
+    for row, word in enumerate(LATIN):
         middle = top + (row + 0.5) * height
-        write(drawing, word, left - 8, middle, text_anchor="end", font_weight="bold")
-        for column in range(len(SOURCE)):
-            number = f"{weights[row, column]:.4f}"
+        write(drawing, word, left - 6, middle, 12, text_anchor="end", font_weight="bold")
+        for column in range(len(WORDS)):
+            number = f"{weights[row, column]:.2f}"
             write(drawing, number, left + (column + 0.5) * width, middle, 12)
 
 
@@ -106,7 +109,7 @@ def whose_padding(language: str) -> str:
         group = drawsvg.Group(data_mask=name)
         cells(group, (SHADE * weights).tolist(), left, top, width, height)
         for column in range(PADDED):
-            kind = "word" if column < SOURCE_LENGTH else "padding"
+            kind = "token" if column < SOURCE_LENGTH else "padding"
             write(drawing, text[kind], left + (column + 0.5) * width, 56, 12)
             for row in range(PADDED):
                 middle = (left + (column + 0.5) * width, top + (row + 0.5) * height)
@@ -115,10 +118,11 @@ def whose_padding(language: str) -> str:
     write(drawing, f"{text['query']} ↓", 50, 56, 12, text_anchor="end")
     for row in range(PADDED):
         middle = top + (row + 0.5) * height
-        write(drawing, f"{text['word']} {row}", 50, middle, 12, text_anchor="end")
+        write(drawing, f"{text['token']} {row}", 50, middle, 12, text_anchor="end")
     wrong, right = (text["join"].join(f"{w:.2f}" for w in grid[0].tolist()) for grid in grids)
     desc = text["desc"].format(n=TARGET_LENGTH, wrong=wrong, right=right)
-    return finish(drawing.as_svg(header=""), f"{KEY}-whose-padding", text["title"], desc)
+    name = f"{KEY}-whose-padding"
+    return finish(drawing.as_svg(header=""), name, text["title"], desc, zoom=1.5)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {

@@ -1,25 +1,24 @@
 """What cross-attention costs."""
 
-import math
-
 import torch
 from torch import Tensor
 
 from attn_docs import attention_weights
+from attn_docs.sentence import embeddings
 from docs._kit.markdown import table
 from docs._kit.text import texts
 
 INPUT_DIM = CONTEXT_DIM = 512
 OUTPUT_DIM = 64
 LENGTHS = ((128, 128), (1024, 1024), (128, 8192))
-# of the worked example
-QUERY = ((0.0, 4, 0, 0), (0, 0, 4, 0))
-KEYS = ((1.0, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0))
+LATIN = ("dormit", "feles", "somniat")  # of the worked example
+WHISPER = {"positions": 1500, "layers": 32, "size": 1280}  # large, from its published configuration
 
 
 def sequence_weights() -> Tensor:
-    """Return the weights of the worked example, (2, 3)."""
-    return attention_weights(torch.tensor(QUERY), torch.tensor(KEYS))
+    """Return the weights of the worked example, (3, 5)."""
+    query = 5 * torch.eye(4)[[2, 1, 3]]
+    return attention_weights(query, embeddings()[:, 4:])
 
 
 def parameters(input_dim: int, context_dim: int, output_dim: int) -> int:
@@ -37,15 +36,21 @@ def attention_flops(n: int, m: int) -> int:
     return 2 * 2 * n * m * OUTPUT_DIM
 
 
+def counted(operations: int) -> str:
+    """Return a number of operations in millions, M, or in thousands of these, G."""
+    millions = operations / 1e6
+    return f"{millions:.0f} M" if millions < 1000 else f"{millions / 1000:.1f} G"
+
+
 def cost(language: str) -> str:
-    """Return the operations of writing n words while attending to m."""
+    """Return the operations of generating n tokens while attending to m."""
     text = texts(__file__, "cost", language)
     rows = (
         (
             f"{n:,}, {m:,}",
-            f"{projection_flops(m) / 1e6:,.1f} M",
-            f"{n * projection_flops(m) / 1e6:,.1f} M",
-            f"{attention_flops(n, m) / 1e6:,.1f} M",
+            counted(projection_flops(m)),
+            counted(n * projection_flops(m)),
+            counted(attention_flops(n, m)),
         )
         for n, m in LENGTHS
     )
@@ -60,14 +65,15 @@ def cost(language: str) -> str:
 TABLES = {"cost": cost}
 
 
+def cached_bytes(positions: int, layers: int, size: int, dtype: torch.dtype) -> int:
+    """Count the bytes of a context's keys and values in all layers."""
+    return 2 * positions * layers * size * dtype.itemsize
+
+
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    low, high, _ = sequence_weights()[0].tolist()
+    cached = cached_bytes(**WHISPER, dtype=torch.float16)
     return {
-        "exp_two": f"{math.exp(2):.4f}",
-        "high": f"{high:.4f}",
-        "low": f"{low:.4f}",
-        "output_high": f"{10 * high:.2f}",
-        "output_low": f"{10 * low:.2f}",
-        "sum": f"{math.exp(2) + 2:.4f}",
+        "high": f"{sequence_weights().max():.2f}",
+        "whisper": f"{cached / 2**20:.0f} MiB",
     }

@@ -1,4 +1,4 @@
-"""Grouped-query attention by repeated keys, by broadcast ones, and PyTorch's own."""
+"""Grouped-query attention by repeated keys, by queries with one more axis, and PyTorch's own."""
 
 import functools
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from docs._kit.measured import Measurement, measurement
 HEADS, KV_HEADS, HEAD_DIM = 32, 8, 128
 ROUNDS = 15
 # name: queries, keys
-CASES = {"one word": (1, 8192), "a text": (384, 384)}
+CASES = {"one token": (1, 8192), "a text": (384, 384)}
 
 
 def attend_matmul(query: Tensor, key: Tensor, value: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The worked numbers of two heads, what multi-head attention costs, and its time measured."""
+"""The numbers of two heads, what heads learned, what multi-head attention costs, and its time."""
 
 import math
 
@@ -9,7 +9,8 @@ from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import ROUNDS, RUNS, SIZES, TRAINING
+from .benchmark import COUNTS, LEAST, LOOKED_AT, ROUNDS, RUNS, SEEDS, SIZES, TRAINING
+from .train import CONTEXT, LAYERS
 
 MODELS = {
     "Transformer, base": (512, 8),
@@ -17,6 +18,7 @@ MODELS = {
     "Transformer, big": (1024, 16),
     "GPT-2 XL": (1600, 25),
 }
+SHARPNESS = 6.0  # of the running sentence
 SIZE, LENGTH = 768, 1024  # of the cost
 HEADS = (1, 12, 96)
 
@@ -97,7 +99,64 @@ def against(language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
 
 
-TABLES = {"counted": counted, "cost": cost, "against": against}
+def losses() -> dict[int, list[float]]:
+    """Return the losses of the trained models, by their number of heads."""
+    measured = load(__file__)["trained"]
+    return {h: [measured("loss", heads=h, seed=seed) for seed in SEEDS] for h in COUNTS}
+
+
+def rise_without(layer: int, head: int) -> float:
+    """Return by how much the loss of the model that is looked at rises when a head is removed."""
+    whole = losses()[LOOKED_AT][0]
+    return load(__file__)["jobs"]("loss without", layer=layer, head=head) - whole
+
+
+def jobs(language: str) -> str:
+    """Return where each head of the trained model looks, and what its removal costs."""
+    text, measured = texts(__file__, "jobs", language), load(__file__)["jobs"]
+    rows = (
+        (
+            text["name"].format(layer=layer, head=head),
+            *(
+                f"{measured(name, layer=layer, head=head):.2f}"
+                for name in ("one before", "two before", "spaces")
+            ),
+            f"+{rise_without(layer, head):.2f}",
+        )
+        for layer in range(1, LAYERS + 1)
+        for head in range(1, LOOKED_AT + 1)
+    )
+    caption = text["caption"].format(loss=losses()[LOOKED_AT][0])
+    return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
+
+
+TABLES = {"jobs": jobs, "counted": counted, "cost": cost, "against": against}
+
+
+def sentence_numbers() -> dict[str, str]:
+    """Return what "it" takes with one head and with two, and what a head without a question."""
+    fits, size = math.exp(SHARPNESS / 2), math.exp(SHARPNESS / math.sqrt(2))
+    who, what = size / (size + 4), size / (2 * size + 3)
+    return {
+        "it_one": f"{fits / (3 * fits + 2):.2f}",
+        "it_who": f"{who:.2f}",
+        "it_sum": f"{who + 2 * what:.2f}",
+        "idle": f"{1 / 5:.2f}",
+    }
+
+
+def trained_numbers() -> dict[str, str]:
+    """Return what the sentences on the trained model say."""
+    removed = {"most": 1, "least": 3, "copy": 4}
+    training = load(__file__)["trained"].values[0]
+    return {
+        "context": str(CONTEXT),
+        "least": f"{LEAST}",
+        "looked_at": str(LOOKED_AT),
+        "parameters": f"{training['parameters']:,}",
+        "steps": f"{training['steps']:,}",
+        **{f"removed_{name}": f"{rise_without(1, head):.2f}" for name, head in removed.items()},
+    }
 
 
 def numbers() -> dict[str, str]:
@@ -119,4 +178,6 @@ def numbers() -> dict[str, str]:
         "too_small": f"{math.sqrt(12):.1f}",
         "weight_alone": f"{alone:.4f}",
         "weight_shared": f"{shared:.4f}",
+        **sentence_numbers(),
+        **trained_numbers(),
     }

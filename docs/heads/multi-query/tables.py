@@ -1,100 +1,41 @@
-"""What multi-query attention saves."""
+"""The numbers of the chapter on multi-query attention."""
 
 import torch
 from torch import Tensor
 
-from attn_docs import KVConfig, attention_weights, kv_cache_bytes
-from docs._kit.markdown import table
-from docs._kit.text import texts
+from attn_docs import attention_weights, kv_cache_bytes, load_models
+from attn_docs.sentence import KINDS, WORDS, embeddings, projections
 
-LAYERS, EMBED_DIM, HEADS, HEAD_DIM = 32, 4096, 32, 128  # those of Llama 2 7B
-FALCON_LAYERS, FALCON_HEADS, FALCON_HEAD_DIM = 32, 71, 64
-LENGTHS = (1024, 4096, 32768)
-# of the worked example
-QUERY = ((0.0, 4, 0, 0), (0, 0, 4, 0))
-KEYS = ((1.0, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0))
+# of the worked example: what "it" looks for, and the tokens that it sees
+SOUGHT, TOKENS = ("noun", "verb"), WORDS[:4]
+SHARPNESS = 6.0
+MODEL, FALCON = "Llama-2-7B", "Falcon-7B"
 
 
 def shared_weights() -> Tensor:
-    """Return the weights of the worked example: a row for each head's query."""
-    query, key = torch.tensor(QUERY)[None, :, None], torch.tensor(KEYS)[None, None]
-    return attention_weights(query, key)[0, :, 0]  # b h n m → h m
+    """Return the weights of the worked example: a row for each query of the token "it"."""
+    _, w_k, _ = projections()
+    query = torch.zeros(len(SOUGHT), w_k.size(1))
+    for row, sought in enumerate(SOUGHT):
+        query[row, KINDS.index(sought)] = SHARPNESS
+    return attention_weights(query, embeddings()[: len(TOKENS)] @ w_k)
 
 
-def cache_bytes(
-    tokens: int,
-    layers: int,
-    kv_heads: int,
-    head_dim: int,
-    dtype: torch.dtype = torch.bfloat16,
-) -> int:
-    """Count the bytes of the keys and values of a text."""
-    config = KVConfig(full_layers=layers, num_kv_heads=kv_heads, head_dim=head_dim)
-    return kv_cache_bytes(config, tokens, dtype=dtype)
-
-
-def parameters(embed_dim: int, heads: int, kv_heads: int, head_dim: int) -> dict[str, int]:
+def parameters(embed_dim: int, heads: int, kv_heads: int, head_dim: int) -> int:
     """Count the weights of the four projections, without biases."""
-    return {
-        "q_proj": embed_dim * heads * head_dim,
-        "k_proj": embed_dim * kv_heads * head_dim,
-        "v_proj": embed_dim * kv_heads * head_dim,
-        "out_proj": heads * head_dim * embed_dim,
-    }
-
-
-def _size(count: int) -> str:
-    return f"{count // 2**20:,} MiB" if count >= 2**20 else f"{count // 2**10:,} KiB"
-
-
-def cache(language: str) -> str:
-    """Return the bytes of keys and values with a head for each query head and with one."""
-    text = texts(__file__, "cache", language)
-    rows = (
-        (
-            f"{length:,}",
-            *(_size(cache_bytes(length, LAYERS, g, HEAD_DIM)) for g in (HEADS, 1)),
-        )
-        for length in (1, *LENGTHS)
-    )
-    header = [cell.format(h=HEADS) for cell in text["header"]]
-    caption = text["caption"].format(layers=LAYERS, h=HEADS, d=HEAD_DIM)
-    return f"{table(header, rows)}\n\n{caption}"
-
-
-def cost(language: str) -> str:
-    """Return the parameters of one layer with a head for each query head and with one."""
-    text = texts(__file__, "cost", language)
-    many, one = (parameters(EMBED_DIM, HEADS, g, HEAD_DIM) for g in (HEADS, 1))
-    rows = (
-        *((f"`{name}`", f"{many[name]:,}", f"{one[name]:,}") for name in many),
-        (text["total"], f"{sum(many.values()):,}", f"{sum(one.values()):,}"),
-    )
-    caption = text["caption"].format(embed=EMBED_DIM, h=HEADS, d=HEAD_DIM)
-    return f"{table(text['header'], rows)}\n\n{caption}"
-
-
-TABLES = {"cache": cache, "cost": cost}
+    return 2 * embed_dim * (heads + kv_heads) * head_dim
 
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    low, high, _ = shared_weights()[0].tolist()
-    many, one = (cache_bytes(1, LAYERS, g, HEAD_DIM) for g in (HEADS, 1))
-    text = cache_bytes(4096, LAYERS, HEADS, HEAD_DIM)
-    weights = [sum(parameters(EMBED_DIM, HEADS, g, HEAD_DIM).values()) for g in (HEADS, 1)]
-    falcon = cache_bytes(1, FALCON_LAYERS, 1, FALCON_HEAD_DIM)
+    model, models = load_models()[MODEL], load_models()
+    heads, size = model.num_heads or 0, model.config.head_dim
+    sizes = (model.embed_dim or 0, heads)
+    weights = [parameters(*sizes, g, size) for g in (heads, 1)]
     return {
-        "falcon_bytes": f"{falcon:,}",
-        "falcon_multi_head_bytes": f"{FALCON_HEADS * falcon:,}",
-        "high": f"{high:.4f}",
-        "low": f"{low:.4f}",
-        "multi_head_bytes": f"{many:,}",
-        "multi_head_text": f"{text // 2**30} GiB",
-        "multi_query_bytes": f"{one:,}",
-        "multi_query_text": f"{text // HEADS // 2**20} MiB",
-        "output_high": f"{10 * high:.2f}",
-        "output_low": f"{10 * low:.2f}",
+        "falcon_bytes": f"{kv_cache_bytes(models[FALCON].config, 1):,}",
+        "falcon_heads": str(models[FALCON].num_heads),
+        "heads": str(heads),
         "parameters_left": f"{weights[1] / weights[0]:.0%}",
-        "text": f"{4096:,}",
+        "found": f"{shared_weights().max().item():.2f}",
     }

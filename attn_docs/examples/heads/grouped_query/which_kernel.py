@@ -15,18 +15,16 @@ class Copies(TorchDispatchMode):
 
 
 torch.manual_seed(0)
-query = torch.randn(1, 8, 1, 16)  # one new token, 8 query heads
-key, value = torch.randn(2, 1, 2, 513, 16)  # 2 key heads, 513 tokens in the cache
-with sdpa_kernel(SDPBackend.MATH):
-    print("enable_gqa:")
-    with Copies():
-        shared = F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
-    print("folded:")
-    with Copies():
-        folded = F.scaled_dot_product_attention(query.view(1, 2, 4, 16), key, value)
-#> enable_gqa:
+query = torch.randn(1, 8, 1, 16)  # b h 1 d: one new token
+key, value = torch.randn(2, 1, 2, 513, 16)  # b g m d: a cache of 513 tokens
+with sdpa_kernel(SDPBackend.MATH), Copies():
+    print("enable_gqa")
+    shared = F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
+    print("folded")
+    folded = F.scaled_dot_product_attention(query.view(1, 2, 4, 16), key, value)
+#> enable_gqa
 #>   copied: (1, 2, 4, 513, 16)
 #>   copied: (1, 2, 4, 513, 16)
-#> folded:
-print("equal:", torch.allclose(folded.view(1, 8, 1, 16), shared, atol=1e-6))
-#> equal: True
+#> folded
+print(torch.allclose(folded.view(1, 8, 1, 16), shared, atol=1e-6))
+#> True

@@ -18,8 +18,8 @@ for projection in (layer.q_proj, layer.k_proj, layer.v_proj, layer.out_proj):
     projection.weight.copy_(torch.eye(12))
 right = layer(x)
 
-print("shape  ones stay ones  order of words  same again  equals ours")
-#> shape  ones stay ones  order of words  same again  equals ours
+print("shape  ones stay ones  order of tokens  same again  equals ours")
+#> shape  ones stay ones  order of tokens  same again  equals ours
 for bug in (
     scrambled_heads,
     merged_without_transpose,

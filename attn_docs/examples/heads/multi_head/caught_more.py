@@ -4,10 +4,10 @@ from attn_docs import MultiHeadAttention, padding_mask
 from attn_docs.exhibits.heads import mask_as_heads, value_through_key
 
 torch.manual_seed(0)
-is_word = padding_mask([5, 2, 4])  # b m: three texts
+is_token = padding_mask([5, 2, 4])  # b m: three texts
 x = torch.randn(3, 5, 12)
-other_padding = x.masked_fill(~is_word[:, :, None], 100.0)
-mask = is_word[:, None, :].expand(3, 5, 5)  # b n m
+other_padding = x.masked_fill(~is_token[:, :, None], 100.0)
+mask = is_token[:, None, :].expand(3, 5, 5)  # b n m
 output = mask_as_heads.attention(x, x, x, 3, mask)  # as many heads as texts
 moved = mask_as_heads.attention(x, x, other_padding, 3, mask)
 print("padding is ignored:", torch.allclose(output, moved))

@@ -12,7 +12,7 @@ with torch.no_grad():
 
 
 def changed():
-    """Which of the 12 output numbers of a word does head 1 reach?"""
+    """Which of the 12 output elements of a token does head 1 reach?"""
     return (layer(x) - other(x)).abs().amax(dim=(0, 1)) > 1e-6
 
 

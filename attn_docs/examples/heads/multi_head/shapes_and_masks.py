@@ -21,8 +21,8 @@ print(weights[0, 0])  # the first text, the first head
 #>         [0.33, 0.48, 0.19, 0.00],
 #>         [0.23, 0.18, 0.43, 0.16]])
 
-is_word = padding_mask([4, 3])  # b m: the second text has three words
-for mask in (causal_mask(4, 4), is_word[:, None, :], is_word[:, None, None, :]):
+is_token = padding_mask([4, 3])  # b m: the second text has three tokens
+for mask in (causal_mask(4, 4), is_token[:, None, :], is_token[:, None, None, :]):
     print(tuple(mask.shape), tuple(layer(x, attn_mask=mask).shape))
 #> (4, 4) (2, 4, 12)
 #> (2, 1, 4) (2, 4, 12)

@@ -1,17 +1,13 @@
 import torch
 
-from attn_docs import attention_weights, scaled_dot_product_attention
+from attn_docs.sentence import MEANINGS, embeddings, labelled, projections
 
-query = torch.tensor([[[[0.0, 4, 0, 0]], [[0, 0, 4, 0]]]])  # b h n d = 1 2 1 4
-key = torch.tensor([[[[1.0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]]])  # 1 1 3 4
-value = torch.tensor([[[[0.0, 0], [10, 0], [0, 10]]]])  # 1 1 3 2
-
-print(attention_weights(query, key)[0, :, 0])  # a row for each head
-#> tensor([[0.1065, 0.7870, 0.1065],
-#>         [0.1065, 0.1065, 0.7870]])
-output = scaled_dot_product_attention(query, key, value)
-print(output[0, :, 0])
-#> tensor([[7.8699, 1.0651],
-#>         [1.0651, 7.8699]])
-print(output.flatten())  # the heads side by side
-#> tensor([7.8699, 1.0651, 1.0651, 7.8699])
+x = embeddings()[:4]  # m D: the cat sleeps it
+_, w_k, w_v = projections()
+key, value = x @ w_k, x @ w_v  # m d, m e: one KV head, and no axis for heads
+query = torch.tensor([[0.0, 6, 0], [0, 0, 6]])  # h d: "it" looks for a noun, and for a verb
+output = (query @ key.T / 3**0.5).softmax(dim=-1) @ value  # h e
+print(labelled(output, ("noun", "verb"), MEANINGS))
+#>       definite    animal    asleep  dreaming
+#> noun      0.03      0.91      0.03      0.00
+#> verb      0.03      0.03      0.91      0.00

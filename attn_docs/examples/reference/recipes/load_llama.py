@@ -1,0 +1,25 @@
+# pip install transformers
+import torch
+from transformers import LlamaConfig
+from transformers.models.llama.modeling_llama import LlamaAttention, LlamaRotaryEmbedding
+
+from attn_docs import GroupedQueryAttention, RotaryEmbedding
+
+torch.manual_seed(0)
+sizes = {"hidden_size": 64, "num_attention_heads": 8, "num_key_value_heads": 2}
+config = LlamaConfig(**sizes, attn_implementation="sdpa")
+theirs = LlamaAttention(config, layer_idx=0).eval()
+
+rope = config.rope_parameters
+assert rope["rope_type"] == "default", "Llama 3.1 rescales its frequencies: not held"
+rotary = RotaryEmbedding(theirs.head_dim, theta=rope["rope_theta"])
+ours = GroupedQueryAttention(64, 8, 2, head_dim=theirs.head_dim, bias=False, rotary=rotary)
+weights = theirs.state_dict()
+print(ours.load_state_dict({k.replace("o_proj", "out_proj"): v for k, v in weights.items()}))
+#> <All keys matched successfully>
+
+x = torch.randn(2, 10, 64)
+cos_sin = LlamaRotaryEmbedding(config)(x, torch.arange(10)[None])
+expected, _ = theirs(x, position_embeddings=cos_sin, attention_mask=None)
+print(torch.allclose(ours(x, is_causal=True), expected, atol=1e-6))
+#> True

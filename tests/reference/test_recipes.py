@@ -1,0 +1,112 @@
+"""What the recipes say beside their programs: what the layers refuse, and what would bite."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from attn_docs import GroupedQueryAttention, MultiHeadAttention, MultiHeadLatentAttention
+from tests.conftest import ROOT
+
+RECIPES = ROOT / "attn_docs/examples/reference/recipes"
+PAGE = ROOT / "docs/reference/recipes/index.md"
+LINES = 25  # of a recipe, besides what it prints
+
+
+def run(name: str) -> dict[str, object]:
+    return runpy.run_path(str(RECIPES / f"{name}.py"))
+
+
+def test_each_recipe_is_on_the_page_and_short():
+    shown = re.findall(r"recipes/(\w+)\.py", PAGE.read_text(encoding="utf-8"))
+    assert sorted(shown) == sorted(path.stem for path in RECIPES.glob("*.py"))
+    for path in RECIPES.glob("*.py"):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert len([line for line in lines if not line.startswith("#>")]) <= LINES, path.name
+
+
+@pytest.mark.parametrize("path", [PAGE, PAGE.with_name("index.zh.md")])
+def test_each_recipe_says_what_to_watch_for_and_where_more_is(path: Path):
+    for recipe in path.read_text(encoding="utf-8").split("\n## ")[1:]:
+        assert re.search("Watch for|注意", recipe), recipe[:40]
+        assert "](../../" in recipe, recipe[:40]
+        assert "][attn_docs." in recipe, recipe[:40]
+
+
+def test_the_tests_for_ci_pass_as_they_stand():
+    names = run("test_attention")
+    for layer, claims in names["LAYERS"]:
+        names["test_layer"](layer, claims)
+    names["test_function"]()
+
+
+def test_llama_3_1_is_stopped():
+    pytest.importorskip("transformers")
+    source = (RECIPES / "load_llama.py").read_text(encoding="utf-8")
+    rope = '{"rope_type": "llama3", "rope_theta": 5e5, "factor": 8.0, "low_freq_factor": 1.0,'
+    rope += '"high_freq_factor": 4.0, "original_max_position_embeddings": 8192}'
+    changed = source.replace("LlamaConfig(**sizes", f"LlamaConfig(rope_parameters={rope}, **sizes")
+    with pytest.raises(AssertionError, match="not held"):
+        exec(changed, {})  # noqa: S102
+
+
+def test_strict_loading_names_norms_and_sinks():
+    layer = GroupedQueryAttention(16, 4, 2, bias=False)
+    for more in ("q_norm.weight", "sinks"):
+        with pytest.raises(RuntimeError, match=more):
+            layer.load_state_dict({**layer.state_dict(), more: torch.ones(4)})
+
+
+def test_padding_that_a_left_padded_prompt_begins_with_stays_finite():
+    names = run("left_padding")
+    real = names["real"][:, :5]
+    positions = (real.cumsum(1) - 1).clamp(min=0)
+    options = {"key_padding_mask": real, "positions": positions, "is_causal": True}
+    assert names["attend"](names["prompts"], **options).isfinite().all()
+
+
+def test_a_ring_that_has_come_round_cannot_go_back():
+    cache = run("sliding_window")["cache"]
+    with pytest.raises(ValueError, match="length"):
+        cache.crop(10)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        MultiHeadAttention(16, 4, window=4),
+        MultiHeadLatentAttention(16, 4, kv_rank=8, head_dim=4, rope_dim=2, value_dim=4),
+    ],
+)
+def test_other_layers_are_traced_twice_as_well(layer: nn.Module):
+    graphs: list[object] = []
+
+    def backend(graph: torch.fx.GraphModule, _inputs: object):
+        graphs.append(graph)
+        return graph.forward
+
+    compiled, x = torch.compile(layer, fullgraph=True, backend=backend), torch.randn(1, 20, 16)
+    with torch.no_grad():
+        cache = layer.new_cache(batch=1, capacity=32)
+        outputs = [compiled(new, cache=cache) for new in x.split([6] + [1] * 14, dim=1)]
+        torch.testing.assert_close(torch.cat(outputs, dim=1), layer(x, is_causal=True))
+    assert len(graphs) == 2
+
+
+def test_multihead_attention_of_torch_often_does_not_call_its_function(monkeypatch):
+    calls = []
+    usual = F.scaled_dot_product_attention
+    monkeypatch.setattr(
+        F, "scaled_dot_product_attention", lambda *args: calls.append(1) or usual(*args)
+    )
+    layer, x = nn.MultiheadAttention(8, 2, batch_first=True), torch.randn(2, 3, 8)
+    layer(x, x, x)
+    with torch.no_grad():
+        layer.eval()(x, x, x, need_weights=False)
+    assert not calls
+    layer.train()(x, x, x, need_weights=False)
+    assert calls
