@@ -105,7 +105,7 @@ def factors(language: str) -> str:
         drawing.append(group)
     same = f"{(centred(*found()[0]) - centred(*found()[1])).abs().max():.1f}"
     desc = text["desc"].format(difference=same)
-    return finish(drawing.as_svg(header=""), f"{KEY}-factors", text["title"], desc, zoom=1.7)
+    return finish(drawing.as_svg(header=""), f"{KEY}-factors", text["title"], desc, zoom=1.35)
 
 
 def _matrix(group: drawsvg.Group, matrix: Tensor, name: str, left: float, top: float) -> None:
