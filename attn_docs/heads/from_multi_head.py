@@ -22,27 +22,26 @@ def multi_head_to_grouped_query(
 ) -> GroupedQueryAttention:
     r"""Return a module with fewer key and value heads, made from those of a trained one.
 
-    $$W'^K_j = \frac{1}{r} \sum_{i=jr}^{jr+r-1} W^K_i \qquad
-    W'^V_j = \frac{1}{r} \sum_{i=jr}^{jr+r-1} W^V_i \qquad r = h/g$$
+    $$W'^K_j = \frac{g}{h} \sum_{i=jh/g}^{(j+1)h/g-1} W^K_i \qquad
+    W'^V_j = \frac{g}{h} \sum_{i=jh/g}^{(j+1)h/g-1} W^V_i$$
 
-    Neighbouring heads form a group: those that query heads of one group read afterwards. Biases
-    are pooled likewise. Query and output projection are copied. The result is exact where the
-    heads of each group are equal; else it is a start for further training.
+    Neighbouring heads form a group: the query heads of a group read the head that is made of it.
+    Biases are pooled likewise; query and output projection are copied. The result is exact if the
+    heads of each group are equal. Otherwise it is a start for further training.
 
     Args:
-        module: A `MultiHeadAttention`, or one that shares key heads already.
-        num_kv_heads: Number of key heads and of value heads g of the result; divides that of
-            `module`.
+        module: A `MultiHeadAttention`, or one that shares KV heads already.
+        num_kv_heads: Number of KV heads g of the result; divides that of `module`.
         method: "mean" of the heads of a group, their "first", or "random" for new weights, which
             PyTorch draws as for a new layer.
 
     Returns:
         A new module of the same dtype and device, in the same mode, with the same dropout,
-        `attend` and `rotary`. `module` is as before.
+        `attend` and `rotary`. `module` is not changed.
 
     Raises:
         TypeError: If an argument has the wrong type.
-        ValueError: If `num_kv_heads` is below 1 or no divisor, or `method` is none of the three.
+        ValueError: If `num_kv_heads` does not divide, or `method` is not one of the three.
 
     Example:
         ```python
@@ -68,7 +67,7 @@ def multi_head_to_grouped_query(
     )
 
     def pool(heads: Tensor) -> Tensor:
-        groups = heads.view(num_kv_heads, -1, *heads.shape[1:])  # g r d …
+        groups = heads.view(num_kv_heads, -1, *heads.shape[1:])  # g h/g d …
         return groups.mean(1) if method == "mean" else groups[:, 0]  # g d …
 
     return _fill(new, module, None if method == "random" else pool)
@@ -77,20 +76,20 @@ def multi_head_to_grouped_query(
 def grouped_query_to_multi_head(module: MultiHeadAttention) -> MultiHeadAttention:
     r"""Return multi-head attention with the same output: each shared head is repeated.
 
-    $$W'^K_i = W^K_{\lfloor i/r \rfloor} \qquad W'^V_i = W^V_{\lfloor i/r \rfloor} \qquad r = h/g$$
+    $$W'^K_i = W^K_{\lfloor ig/h \rfloor} \qquad W'^V_i = W^V_{\lfloor ig/h \rfloor}$$
 
-    Exact always. The way back, `multi_head_to_grouped_query`, finds the old weights again until
-    the copies have been trained: then they differ.
+    This is always exact. `multi_head_to_grouped_query` gives the old weights back, unless the
+    copies have been trained in between: then they differ.
 
     Args:
         module: A `GroupedQueryAttention`, a `MultiQueryAttention` or a `MultiHeadAttention`.
 
     Returns:
         A new module of the same dtype and device, in the same mode, with the same dropout,
-        `attend` and `rotary`. `module` is as before.
+        `attend` and `rotary`. `module` is not changed.
 
     Raises:
-        TypeError: If `module` is none of the three.
+        TypeError: If `module` is not one of the three.
 
     Example:
         ```python

@@ -1,4 +1,4 @@
-"""Multi-head latent attention: the cache keeps one short vector a position, not its heads."""
+"""Multi-head latent attention: the cache holds one short vector for each token, not its heads."""
 
 from collections.abc import Callable
 from functools import partial
@@ -34,10 +34,10 @@ from attn_docs.position.rotary import RotaryEmbedding
 
 
 class LatentCache:
-    """Room for the latent vector and the rotary key of every position that a module has seen.
+    """Room for the latent vector and the rotary key of every token that a layer has seen.
 
     Given to `MultiHeadLatentAttention` as `cache=`, one for each layer; the layer's `new_cache`
-    makes one that fits it. A position takes kv_rank + rope_dim numbers, whatever the number of
+    makes one that fits it. A token takes kv_rank + rope_dim elements, whatever the number of
     heads.
 
     Under autograd, gradients flow as without a cache. For that each call copies the cache and
@@ -47,13 +47,13 @@ class LatentCache:
         batch: Number of sequences.
         kv_rank: Size of the latent vector.
         rope_dim: Size of the rotary key.
-        capacity: How many positions there is room for.
-        dtype: The module's dtype.
-        device: The module's device; PyTorch's default if None.
+        capacity: How many tokens there is room for.
+        dtype: The layer's dtype.
+        device: The layer's device; PyTorch's default if None.
 
     Attributes:
         entries: (batch, 1, capacity, kv_rank + rope_dim): latent vector, then rotary key.
-        length: How many positions have been seen.
+        length: How many tokens have been seen.
 
     Raises:
         TypeError: If an argument has the wrong type.
@@ -64,7 +64,7 @@ class LatentCache:
         from attn_docs import LatentCache
 
         cache = LatentCache(batch=1, kv_rank=512, rope_dim=64, capacity=1000)
-        print(cache.nbytes)  # 1000 positions of 576 numbers of 4 bytes
+        print(cache.nbytes)  # 1000 tokens of 576 elements of 4 bytes
         #> 2304000
         ```
 
@@ -97,12 +97,12 @@ class LatentCache:
         return self.entries.nbytes
 
     def reset(self) -> None:
-        """Forget all positions, and how they were made; the room is kept."""
+        """Forget all tokens, and the graph of how they were computed; the memory stays."""
         self.entries = self.entries.detach()
         self.length = 0
 
     def crop(self, length: int) -> None:
-        """Forget the positions from `length` on, as `KVCache.crop` does."""
+        """Forget the tokens from `length` on, as `KVCache.crop` does."""
         check_crop(length, self.length, self.capacity)
         self.length = length
 
@@ -112,7 +112,7 @@ class LatentCache:
         self.entries = self.entries[rows]
 
     def __repr__(self) -> str:
-        """Say sizes and fill."""
+        """Return sizes and how much is in use."""
         batch, _, capacity, size = self.entries.shape
         return (
             f"LatentCache({batch=}, kv_rank + rope_dim={size}, length={self.length}, "
@@ -120,7 +120,7 @@ class LatentCache:
         )
 
     def update(self, entries: Tensor) -> Tensor:
-        """Keep the entries of the next positions; return all so far.
+        """Cache the entries of the next tokens; return all so far.
 
         Args:
             entries: (batch, 1, n, kv_rank + rope_dim), in the cache's dtype.
@@ -143,7 +143,7 @@ class LatentCache:
             )
         check_room(start, end - start, self.capacity)
         if torch.is_grad_enabled() and (entries.requires_grad or self.entries.requires_grad):
-            # what earlier calls have read must stay as it was for their gradients
+            # what earlier calls have read must not change: their gradients need it
             self.entries = self.entries.clone()
         self.entries[:, :, start:end] = entries
         self.length = end
@@ -151,32 +151,29 @@ class LatentCache:
 
 
 class MultiHeadLatentAttention(nn.Module):
-    r"""Multi-head attention whose keys and values are made from one short vector a position.
+    r"""Multi-head attention that computes keys and values from one short vector for each token.
 
-    $$c_t = \operatorname{norm}(W^{DKV} x_t) \qquad k_{t,i} = [\,W^{UK}_i c_t;\; R_t W^{KR} x_t\,]
-    \qquad v_{t,i} = W^{UV}_i c_t$$
+    $$c_s = \operatorname{norm}(x_s W^{DKV}) \qquad k^R_s = x_s W^{KR} R_s \qquad
+    k_{i,s} = [\,c_s W^{UK}_i,\; k^R_s\,] \qquad v_{i,s} = c_s W^{UV}_i$$
 
-    $$q_{t,i} = [\,W^{UQ}_i c^Q_t;\; R_t W^{QR}_i c^Q_t\,] \qquad
-    c^Q_t = \operatorname{norm}(W^{DQ} x_t)$$
+    A vector is a row and multiplies a matrix from the left; R rotates by position. Only $c_s$ and
+    $k^R_s$, the one rotary key that all heads share, are cached.
 
-    R turns by position. Only $c_t$ and the one turned key $R_t W^{KR} x_t$, which all heads share,
-    need to be kept.
-
-    The naive form makes every head's keys and values. The absorbed form moves $W^{UK}$ to the
-    query and $W^{UV}$ behind the mixing, and attends to the kept vectors themselves: the same
-    numbers, with nothing unpacked.
+    The naive form computes every head's keys and values. The absorbed form moves $W^{UK}_i$ to the
+    query and $W^{UV}_i$ behind the mixing, and attends to the cached vectors themselves: the same
+    result, and no keys and values.
 
     Args:
         embed_dim: Size of the vectors that come in and go out.
         num_heads: Number of heads h.
-        kv_rank: Size of the latent vector that keys and values are made from.
-        q_rank: Size of the latent vector that queries are made from; if None, queries are made
-            from the input by one layer, `q_proj`.
-        head_dim: Size of the part of queries and keys that has no position.
-        rope_dim: Size of the part that has; even.
+        kv_rank: Size of the latent vector that keys and values are computed from.
+        q_rank: Size of the latent vector that queries are computed from; if None, one layer,
+            `q_proj`, computes them from the input.
+        head_dim: Size of the part of queries and keys without position.
+        rope_dim: Size of the part that is rotated; even.
         value_dim: Size of a head's values.
         theta: Base θ of the rotary angles.
-        interleaved: Whether rotary pairs are neighbours, as in DeepSeek's code.
+        interleaved: Whether rotary pairs are neighbouring elements, as in DeepSeek's code.
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
         scale: Factor on the scores, in both forms; 1/√(head_dim + rope_dim) if None.
         attend: The attention function, called as PyTorch's.
@@ -282,19 +279,20 @@ class MultiHeadLatentAttention(nn.Module):
             attn_mask: Boolean, True where a query may attend, or additive (float32 or the
                 weights' dtype). (n, m), (batch, n, m) or (batch, heads, n, m), each axis 1 or
                 in full.
-            key_padding_mask: Boolean (batch, m), True where the key is no padding: as Hugging
+            key_padding_mask: Boolean (batch, m), True where the key is not padding: as Hugging
                 Face's `attention_mask`, and the opposite of PyTorch's argument of this name.
             is_causal: If True, query i sees keys 0 to i; the masks hold as well. With a cache,
                 `x` goes on where the cache ends: the last query sees every key. If None, True
                 with a cache, else False.
-            need_weights: If True, the weights are returned as well: a second attention over an
-                m × m identity, slow, for looking at.
-            cache: What was kept of the positions before `x`; that of `x` is added. m counts all.
+            need_weights: If True, the weights are returned as well. They take a second attention
+                over an m × m identity, which is slow: for looking at.
+            cache: What was cached of the tokens before `x`; `x` is added. m counts all.
             positions: Integers, 0 or more; (n,) or (batch, n); if None, from 0 or from the
                 cache's length on. Reading their values waits for the device, so what a compiler
                 traces does not check them.
             absorb: Which form computes: True for the absorbed one, False for the naive one; if
-                None, the one that multiplies less: absorbed for few queries after a long cache.
+                None, the one with fewer multiplications: absorbed for few queries after a long
+                cache.
 
         Returns:
             (batch, n, embed_dim); with `need_weights` also the weights of each head, before
@@ -330,7 +328,7 @@ class MultiHeadLatentAttention(nn.Module):
             scale = (self.head_dim + self.rope_dim) ** -0.5 if self.scale is None else self.scale
             options: dict[str, float] = {"scale": scale, "enable_gqa": True}
         else:  # every head gets keys and values of its own: multi-head attention
-            key, value = self._unpack(entries)
+            key, value = self._up_project(entries)
             options = {} if self.scale is None else {"scale": self.scale}
         query = torch.cat((query, query_rope), dim=-1)
         dropout_p = self.dropout if self.training else 0.0
@@ -350,7 +348,7 @@ class MultiHeadLatentAttention(nn.Module):
 
         Args:
             batch: Number of sequences.
-            capacity: How many positions there is room for.
+            capacity: How many tokens there is room for.
             dtype: That of the entries; if None, the one this layer computes in, which under
                 autocast is autocast's.
 
@@ -364,7 +362,7 @@ class MultiHeadLatentAttention(nn.Module):
         return LatentCache(*sizes, dtype=dtype, device=weight.device)
 
     def extra_repr(self) -> str:
-        """Say what was set."""
+        """Return what was set."""
         return set_options(
             self,
             "num_heads",
@@ -384,13 +382,13 @@ class MultiHeadLatentAttention(nn.Module):
             query = self.q_b_proj(self.q_a_norm(self.q_a_proj(x)))
         return query
 
-    def _unpack(self, entries: Tensor) -> tuple[Tensor, Tensor]:
-        """Return each head's keys and values of what is kept."""
+    def _up_project(self, entries: Tensor) -> tuple[Tensor, Tensor]:
+        """Return each head's keys and values, up-projected from the cached entries."""
         latent, key_rope = _cut(entries, self.kv_rank)
-        unpacked = split_heads(self.kv_b_proj(latent.squeeze(1)), self.num_heads)
-        key, value = _cut(unpacked, self.head_dim)  # b h m head_dim, b h m value_dim
+        both = split_heads(self.kv_b_proj(latent.squeeze(1)), self.num_heads)
+        key, value = _cut(both, self.head_dim)  # b h m head_dim, b h m value_dim
         key = torch.cat((key, key_rope.expand(-1, self.num_heads, -1, -1)), dim=-1)
-        # fused kernels want keys and values of one size: values are wider, and cut once mixed
+        # fused kernels want keys and values of one size: values are padded, and cut once mixed
         return key, F.pad(value, (0, max(0, key.size(-1) - self.value_dim)))
 
     def _up(self) -> tuple[Tensor, Tensor]:

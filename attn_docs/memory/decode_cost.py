@@ -49,7 +49,7 @@ class DecodeCost(NamedTuple):
             bytes_per_second: What it reads in a second, above 0.
 
         Raises:
-            TypeError: If a rate is no number.
+            TypeError: If a rate is not a number.
             ValueError: If a rate is not above 0.
         """
         check_positive("flops_per_second", flops_per_second)
@@ -72,22 +72,22 @@ def decode_cost(
     bytes_per_number: float = 2,
     tp: int = 1,
 ) -> DecodeCost:
-    r"""Count the attention of one layer: scores, weighted sum, and the reading of the cache.
+    r"""Count the attention of one layer: scores, weighted mean, and the reading of the cache.
 
-    $$\text{FLOP} = 4\, b\, n\, h\, T\, d \qquad \text{bytes} = 2\, b\, g\, T\, d\, s \qquad
+    $$\text{FLOP} = 4\, b\, n\, h\, m\, d \qquad \text{bytes} = 2\, b\, g\, m\, d\, s \qquad
     \text{intensity} = \frac{2\,n}{s} \cdot \frac{h}{g}$$
 
     Counted is what grows with the length. The softmax, some FLOP for each score, is left out.
 
     Args:
-        length: How many positions T are in the cache, the new ones among them.
+        length: How many positions m are in the cache, the new ones among them.
         num_heads: Number of query heads h.
-        num_kv_heads: Number of key heads and of value heads g; divides `num_heads`.
+        num_kv_heads: Number of KV heads g; divides `num_heads`.
         head_dim: Size of a head d.
         batch: Number of sequences b; each has a cache of its own.
         new: How many new positions n of a sequence read the cache together: 1 in decoding.
-        bytes_per_number: Bytes s of a number in the cache.
-        tp: How many devices share the heads (tensor parallelism). With fewer key heads than
+        bytes_per_number: Bytes s of an element in the cache.
+        tp: How many devices share the heads (tensor parallelism). With fewer KV heads than
             devices, each device has a copy of one.
 
     Returns:
@@ -139,18 +139,19 @@ def latent_decode_cost(
 ) -> DecodeCost:
     r"""Count the same for multi-head latent attention in its absorbed form.
 
-    $$\text{FLOP} = 2\, b\, n\, h\, T\, (2c + r) \qquad \text{bytes} = b\, T\, (c + r)\, s$$
+    $$\text{FLOP} = 2\, b\, n\, h\, m\, (2 d_c + d_r) \qquad
+    \text{bytes} = b\, m\, (d_c + d_r)\, s$$
 
-    All heads read one entry of c + r numbers; the first c of them are the value as well.
+    All heads read one entry of d_c + d_r elements; the first d_c of them are the value as well.
 
     Args:
-        length: How many positions T are in the cache, the new ones among them.
+        length: How many positions m are in the cache, the new ones among them.
         num_heads: Number of heads h.
-        kv_rank: Size of the latent vector c.
-        rope_dim: Size of the rotary key r.
+        kv_rank: Size d_c of the latent vector.
+        rope_dim: Size d_r of the rotary key.
         batch: Number of sequences b; each has a cache of its own.
         new: How many new positions n of a sequence read the cache together: 1 in decoding.
-        bytes_per_number: Bytes s of a number in the cache.
+        bytes_per_number: Bytes s of an element in the cache.
         tp: How many devices share the heads. All of them need the same entries, so each has a
             copy of the whole cache.
 
@@ -197,12 +198,12 @@ def projection_cost(
     r"""Count the four projections of one layer, whose weights all sequences share.
 
     $$\text{FLOP} = 2\, b\, n\, P \qquad \text{bytes} = P s \qquad
-    P = 2\,(h + g)\, d \cdot \text{embed\_dim}$$
+    P = 2\,(h + g)\, d\, D$$
 
     Args:
-        embed_dim: Size of the vectors that come in and go out.
+        embed_dim: Size D of the vectors that come in and go out.
         num_heads: Number of query heads h.
-        num_kv_heads: Number of key heads and of value heads g; divides `num_heads`.
+        num_kv_heads: Number of KV heads g; divides `num_heads`.
         head_dim: Size of a head d.
         batch: Number of sequences b.
         new: How many new positions n of each sequence there are.
@@ -251,7 +252,7 @@ def _check(length: int, batch: int, new: int, bytes_per_number: float) -> None:
 
 
 def _of_one_device(num_heads: int, num_kv_heads: int, tp: int) -> tuple[int, int]:
-    """Return the query heads and key heads of one of `tp` devices: at least one key head."""
+    """Return the query heads and key heads of one of `tp` devices: at least one KV head."""
     check_size("tp", tp)
     check_divides("tp", tp, "num_heads", num_heads)
     if num_kv_heads % tp and tp % num_kv_heads:

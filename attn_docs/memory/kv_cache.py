@@ -1,4 +1,4 @@
-"""The KV cache: keys and values are made once, kept, and read by every later query."""
+"""The KV cache: keys and values are computed once, stored, and read by every later query."""
 
 from dataclasses import dataclass
 
@@ -26,9 +26,9 @@ class KVCache:
     so a new position costs one write. Rows of a batch share their length: shorter rows are padded,
     and a mask hides the padding.
 
-    With a `window` only the last `window` positions are kept, the newest in place of the oldest
-    (a ring): there are min(capacity, window) slots, and a position's slot is its remainder after
-    division by their number.
+    With a `window` only the last `window` positions are cached, the newest in the slot of the
+    oldest (a ring buffer): there are min(capacity, window) slots, and a position's slot is its
+    remainder after division by their number.
 
     Under autograd, gradients flow as without a cache. For that each call copies the cache and
     keeps the graph of all calls before it: generate text under `torch.no_grad()`.
@@ -101,7 +101,7 @@ class KVCache:
         return self.key.nbytes + self.value.nbytes
 
     def reset(self) -> None:
-        """Forget all positions, and how they were made; the room is kept."""
+        """Forget all positions and their graph; the memory stays allocated."""
         self.key, self.value = self.key.detach(), self.value.detach()
         self.length = 0
 
@@ -112,22 +112,22 @@ class KVCache:
             length: How many positions stay, 0 or more, at most those that were seen.
 
         Raises:
-            TypeError: If `length` is no int.
+            TypeError: If `length` is not an int.
             ValueError: If it is negative or above the cache's, or positions to go back to were
-                overwritten: a ring that has come round can only be reset.
+                overwritten: once a ring is full and goes on, it can only be reset.
         """
         check_crop(length, self.length, self.key.size(2))
         self.length = length
 
     def select(self, rows: Tensor) -> None:
-        """Keep only some sequences of the batch, in a new order: beams, or rows not yet finished.
+        """Pick sequences of the batch, in a new order: beams, or rows that are not finished.
 
         Args:
             rows: Integers (new_batch,), each the number of a sequence; one may come repeatedly.
 
         Raises:
             TypeError: If `rows` holds no integers.
-            ValueError: If it has other than one axis, or no number.
+            ValueError: If it does not have one axis, or is empty.
             IndexError: If there is no such sequence.
         """
         check_rows_of_batch(rows)
@@ -152,7 +152,7 @@ class KVCache:
             int64 (m,), in the order of the keys.
 
         Raises:
-            TypeError: If `new` is no int.
+            TypeError: If `new` is not an int.
             ValueError: If `new` is below 1, or there is no room.
         """
         self._check_room(new)
@@ -190,7 +190,7 @@ class KVCache:
         return allowed if self.window is None else allowed & (keys > queries - self.window)
 
     def update(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Keep keys and values of the next positions; return those that their queries may see.
+        """Store keys and values of the next positions; return those that their queries may see.
 
         Args:
             key: (batch, num_kv_heads, n, head_dim), in the cache's dtype.
@@ -199,7 +199,7 @@ class KVCache:
         Returns:
             Keys and values, (batch, num_kv_heads, m, head_dim), of the `key_positions`: all so
             far, or with a full window those that one of the n queries sees. Views of the cache,
-            but for several positions at once in a full window.
+            except for several positions at once in a full window, which are copies.
 
         Raises:
             TypeError: If an argument has the wrong type or dtype.
@@ -220,10 +220,10 @@ class KVCache:
             self.length = end
             return self.key[:, :, :end], self.value[:, :, :end]
         # the new ones would overwrite keys that the first of their queries still sees
-        kept = torch.arange(max(0, start - slots + 1), start, device=key.device) % slots
+        old = torch.arange(max(0, start - slots + 1), start, device=key.device) % slots
         last = torch.arange(end - slots, end, device=key.device) % slots
-        key = torch.cat((self.key[:, :, kept], key), dim=2)
-        value = torch.cat((self.value[:, :, kept], value), dim=2)
+        key = torch.cat((self.key[:, :, old], key), dim=2)
+        value = torch.cat((self.value[:, :, old], value), dim=2)
         self._write(last, key[:, :, -slots:], value[:, :, -slots:])
         self.length = end
         return key, value
@@ -242,9 +242,9 @@ class KVCache:
 
 @dataclass(frozen=True)
 class ContextCache:
-    """The keys and values of a context, made once for all later queries, as in cross-attention.
+    """The keys and values of a context, computed once for all queries, as in cross-attention.
 
-    Made by a layer's `cache_context`, and given to that layer in place of the context. Gradients
+    Made by a layer's `cache_context`, and given to that layer instead of the context. Gradients
     flow through it to the context and to the projections.
 
     Attributes:
@@ -260,8 +260,8 @@ class ContextCache:
         torch.manual_seed(0)
         attend = MultiHeadAttention(embed_dim=12, num_heads=3, kv_dim=8)
         x, context = torch.randn(2, 5, 12), torch.randn(2, 7, 8)
-        kept = attend.cache_context(context)
-        steps = [attend(x[:, [t]], kept) for t in range(5)]  # the context is projected once
+        cached = attend.cache_context(context)
+        steps = [attend(x[:, [t]], cached) for t in range(5)]  # the context is projected once
         print(torch.allclose(torch.cat(steps, dim=1), attend(x, context), atol=1e-6))
         #> True
         ```
@@ -317,7 +317,7 @@ def sliding_window_mask(
         Boolean (n, m), True where a query may attend.
 
     Raises:
-        TypeError: If an argument is no int.
+        TypeError: If an argument is not an int.
         ValueError: If a length is negative or `window` is below 1.
 
     Example:

@@ -1,4 +1,4 @@
-"""How many bytes the keys and values of real models take."""
+"""How many bytes the KV cache of a real model takes, and what fits beside its weights."""
 
 import json
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ from attn_docs._checks import check_length, check_size
 
 @dataclass(frozen=True)
 class KVConfig:
-    """What decides the size of a model's KV cache: its layers, and what each of them keeps.
+    """What decides the size of a model's KV cache: its layers, and what each of them caches.
 
-    A full layer keeps the keys and values of all positions, a windowed one those of the last
-    `window`, a latent one a single vector a position in place of keys and values. A shared layer
-    reads what an earlier layer of its kind keeps, and keeps nothing.
+    A full layer caches the keys and values of all tokens, a windowed one those of the last
+    `window`, a latent one a single vector for each token instead of keys and values. A shared
+    layer reads what an earlier layer of its kind has cached, and caches nothing.
 
     Args:
-        full_layers: Number of layers that see all positions.
+        full_layers: Number of layers that see all tokens.
         windowed_layers: Number of layers that see a window.
         latent_layers: Number of layers with multi-head latent attention.
         shared_full_layers: How many of the full layers are shared.
@@ -28,12 +28,12 @@ class KVConfig:
         num_kv_heads: Number of key heads, and of value heads, of a full or windowed layer.
         head_dim: Size of a head.
         windowed_head_dim: Size of a head in a windowed layer; `head_dim` if None.
-        window: How many positions a windowed layer keeps.
+        window: How many tokens a windowed layer caches.
         kv_rank: Size of the latent vector.
-        rope_dim: Size of the rotary key that is kept beside it.
+        rope_dim: Size of the rotary key that is cached beside it.
 
     Raises:
-        TypeError: If an argument is no int.
+        TypeError: If an argument is not an int.
         ValueError: If a number is out of range or one that the layers need is missing, there is
             no layer, or all layers of a kind are shared.
 
@@ -98,21 +98,21 @@ class KVConfig:
 
     @property
     def growing(self) -> int:
-        """How many numbers are kept of a position as long as the text grows."""
-        keeping = self.full_layers - self.shared_full_layers
+        """How many elements are cached for each token, however long the text."""
+        caching = self.full_layers - self.shared_full_layers
         heads = 2 * self.num_kv_heads * self.head_dim  # keys and values
         latent = self.kv_rank + self.rope_dim  # one vector for both
-        return keeping * heads + self.latent_layers * latent
+        return caching * heads + self.latent_layers * latent
 
     @property
     def rolling(self) -> int:
-        """How many numbers are kept of a position that is in the window."""
-        keeping = self.windowed_layers - self.shared_windowed_layers
-        return keeping * 2 * self.num_kv_heads * (self.windowed_head_dim or self.head_dim)
+        """How many elements are cached for each token in the window."""
+        caching = self.windowed_layers - self.shared_windowed_layers
+        return caching * 2 * self.num_kv_heads * (self.windowed_head_dim or self.head_dim)
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "KVConfig":
-        """Make a configuration from a row of the data file; what it does not need is left out.
+        """Make a configuration from a row of the data file; what it does not need is ignored.
 
         Args:
             row: Names and values; those of this class are taken.
@@ -121,7 +121,7 @@ class KVConfig:
             The configuration.
 
         Raises:
-            TypeError: If `row` is no mapping, or as for the class.
+            TypeError: If `row` is not a mapping, or as for the class.
             ValueError: As for the class.
         """
         if not isinstance(row, Mapping):
@@ -143,12 +143,11 @@ class KVModel:
         source: What gives the sizes.
         read: The day on which they were last compared with it, or with the model's class.
         parameters: Number of parameters: counted on the model's own class of transformers, or,
-            where there is none (GPT-3, PaLM), as published, rounded. None if neither was found.
+            where there is no such class (GPT-3, PaLM), as published and rounded. None if unknown.
         parameters_source: Where that class, or the published number, is.
         quantized: How many of the parameters are published in fewer than 16 bits.
         quantized_bits: Bits of each of those, their share of the scales included.
-        other_layers: Number of further layers that keep a state of fixed size, which is not
-            counted.
+        other_layers: Number of further layers with a state of fixed size, which is not counted.
         key_dim: Size of a head's keys before they are compressed; only with latent layers.
         value_dim: Size of its values; only with latent layers.
         note: What else there is to know of the row.
@@ -208,18 +207,18 @@ def load_models() -> dict[str, KVModel]:
 def kv_cache_bytes(
     config: KVConfig, length: int, batch: int = 1, dtype: torch.dtype = torch.bfloat16
 ) -> int:
-    r"""Count the bytes of the keys and values, or latent vectors, that a model keeps.
+    r"""Count the bytes of the keys and values, or latent vectors, that a model caches.
 
-    $$b\, s\, \Bigl( \sum_{\text{full}} 2 g d\, T + \sum_{\text{windowed}} 2 g d \min(T, W)
-    + \sum_{\text{latent}} (c + r)\, T \Bigr)$$
+    $$b\, s\, \Bigl( \sum_{\text{full}} 2 g d\, m + \sum_{\text{windowed}} 2 g d \min(m, W)
+    + \sum_{\text{latent}} (d_c + d_r)\, m \Bigr)$$
 
-    The sums go over the layers that keep something: shared ones do not.
+    The sums go over the layers that cache something: shared ones do not.
 
     Args:
         config: The model's layers.
-        length: Number of tokens T of each sequence, 0 or more.
+        length: Number of tokens m of each sequence, 0 or more.
         batch: Number of sequences b.
-        dtype: The dtype of what is kept: s bytes a number.
+        dtype: The dtype of the cache: s bytes for each element.
 
     Returns:
         Number of bytes.
@@ -241,8 +240,8 @@ def kv_cache_bytes(
     """
     _check(config, batch, dtype)
     check_length("length", length)
-    numbers = config.growing * length + config.rolling * min(length, config.window)
-    return batch * numbers * dtype.itemsize
+    elements = config.growing * length + config.rolling * min(length, config.window)
+    return batch * elements * dtype.itemsize
 
 
 def longest_context(
@@ -254,7 +253,7 @@ def longest_context(
         config: The model's layers.
         memory: Bytes there are for the cache, 0 or more.
         batch: Number of sequences.
-        dtype: The dtype of what is kept.
+        dtype: The dtype of the cache.
 
     Returns:
         Number of tokens; None if any number fits, because every layer has a window.
@@ -274,7 +273,7 @@ def longest_context(
     """
     _check(config, batch, dtype)
     check_length("memory", memory)
-    room = memory // (batch * dtype.itemsize)  # in numbers
+    room = memory // (batch * dtype.itemsize)  # in elements
     within = room // (config.growing + config.rolling)
     if within < config.window:
         return within

@@ -1,4 +1,4 @@
-"""Rotary position embedding: turn queries and keys by their positions before they are compared."""
+"""Rotary position embedding (RoPE): rotate queries and keys by their positions."""
 
 import torch
 from torch import Tensor, nn
@@ -25,26 +25,28 @@ def apply_rotary(
     rotary_dim: int | None = None,
     interleaved: bool = False,
 ) -> Tensor:
-    r"""Turn each pair of a vector's numbers by an angle that grows with the vector's position.
+    r"""Rotate each pair of a vector's dimensions by an angle that grows with its position.
 
     $$\begin{pmatrix} a_i' \\ b_i' \end{pmatrix} =
     \begin{pmatrix} \cos p\,\omega_i & -\sin p\,\omega_i \\
     \sin p\,\omega_i & \cos p\,\omega_i \end{pmatrix}
     \begin{pmatrix} a_i \\ b_i \end{pmatrix} \qquad \omega_i = \theta^{-2i/D}$$
 
-    D is `rotary_dim` and i counts the pairs from 0. Pair i is the numbers 2i and 2i + 1 if
-    `interleaved`, else i and i + D/2. Angles are in radians, computed in float32, for float64
-    inputs in float64.
+    D is `rotary_dim` and i counts the pairs from 0. Pair i consists of dimensions 2i and 2i + 1
+    if `interleaved`, otherwise of i and i + D/2. Angles are in radians; they are computed in
+    float32, and in float64 for float64 inputs. Frequencies are not rescaled: models that do so
+    for long texts, such as Llama 3.1, need other angles.
 
     Args:
         x: Queries or keys, (batch, heads, length, head_dim); float16, bfloat16, float32, float64.
         positions: Integers, 0 or more; (length,), or (batch, length) where rows differ.
         theta: Base θ of the angles, above 0.
-        rotary_dim: How many numbers of each head are turned, from the first on; even; all if None.
-        interleaved: If True, pairs are neighbours; if False, one of each half.
+        rotary_dim: Number of dimensions of each head that are rotated, from the first on; even;
+            all if None.
+        interleaved: If True, neighbours form a pair; if False, one dimension of each half.
 
     Returns:
-        The shape and dtype of `x`; numbers from `rotary_dim` on are unchanged.
+        The shape and dtype of `x`; dimensions from `rotary_dim` on are unchanged.
 
     Raises:
         TypeError: If an argument has the wrong type or dtype.
@@ -60,8 +62,8 @@ def apply_rotary(
         from attn_docs import apply_rotary
 
         x = torch.tensor([1.0, 0.0]).expand(1, 1, 3, 2)  # the same vector at three positions
-        turned = apply_rotary(x, torch.arange(3))
-        print([round(math.degrees(math.atan2(b, a)), 1) for a, b in turned[0, 0].tolist()])
+        rotated = apply_rotary(x, torch.arange(3))
+        print([round(math.degrees(math.atan2(b, a)), 1) for a, b in rotated[0, 0].tolist()])
         #> [0.0, 57.3, 114.6]
         ```
 
@@ -90,17 +92,17 @@ def _cos_sin(x: Tensor, positions: Tensor, theta: float, rotary_dim: int) -> tup
 
 
 def _rotate(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool) -> Tensor:
-    """Turn the pairs that there are cosines for; leave the rest."""
+    """Rotate the pairs that there are cosines for; leave the rest."""
     rotary_dim = 2 * cos.size(-1)
-    turned, rest = x[..., :rotary_dim], x[..., rotary_dim:]
+    rotated, rest = x[..., :rotary_dim], x[..., rotary_dim:]
     if interleaved:
-        a, b = turned[..., 0::2], turned[..., 1::2]
-        turned = torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+        a, b = rotated[..., 0::2], rotated[..., 1::2]
+        rotated = torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
     else:
-        a, b = turned.chunk(2, dim=-1)
-        turned = torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)
-    turned = turned.to(x.dtype)
-    return torch.cat((turned, rest), dim=-1) if rest.size(-1) else turned
+        a, b = rotated.chunk(2, dim=-1)
+        rotated = torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)
+    rotated = rotated.to(x.dtype)
+    return torch.cat((rotated, rest), dim=-1) if rest.size(-1) else rotated
 
 
 class RotaryEmbedding(nn.Module):
@@ -108,15 +110,16 @@ class RotaryEmbedding(nn.Module):
 
     $$\langle R_p\, q,\; R_s\, k \rangle = \langle R_{p-s}\, q,\; k \rangle$$
 
-    R is the rotation of `apply_rotary`. The score of a query at p and a key at s depends on their
-    difference only. There are no parameters and no table: any position up to 2²⁴ will do.
+    R is the rotation of `apply_rotary`, so the score of a query at p and a key at s depends on
+    p − s only. There are no parameters and no table: any position up to 2²⁴ will do.
 
     Args:
         head_dim: Size of a head.
         theta: Base θ of the angles, above 0.
-        rotary_dim: How many numbers of each head are turned, from the first on; even; all if None.
-        interleaved: If True, pairs are neighbours (2i, 2i + 1), as in the paper and DeepSeek's
-            code; if False, one of each half (i, i + D/2), as in Hugging Face's Llama.
+        rotary_dim: Number of dimensions of each head that are rotated, from the first on; even;
+            all if None.
+        interleaved: If True, neighbours form a pair (2i, 2i + 1), as in the paper and DeepSeek's
+            code; if False, one dimension of each half (i, i + D/2), as in Hugging Face's Llama.
 
     Raises:
         TypeError: If an argument has the wrong type.
@@ -157,17 +160,17 @@ class RotaryEmbedding(nn.Module):
         self.interleaved = interleaved
 
     def rotate(self, query: Tensor, key: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """Turn queries and keys of the same positions, for a module that has checked all three.
+        """Rotate queries and keys of the same positions, for a module that has checked all three.
 
         Cosines are computed once for both, and nothing is read back from the device.
 
         Args:
             query: (batch, heads, length, head_dim).
-            key: (batch, key heads, length, head_dim), same dtype.
+            key: (batch, KV heads, length, head_dim), same dtype.
             positions: As for a call; a caller who did not make them checks them.
 
         Returns:
-            Both, turned: shapes and dtype as before.
+            Both, rotated, with their shapes and dtype.
         """
         cos, sin = _cos_sin(query, positions, self.theta, self.rotary_dim)
         return _rotate(query, cos, sin, self.interleaved), _rotate(key, cos, sin, self.interleaved)
@@ -180,7 +183,7 @@ class RotaryEmbedding(nn.Module):
         )
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Turn queries or keys by their positions.
+        """Rotate queries or keys by their positions.
 
         Args:
             x: (batch, heads, length, head_dim); float16, bfloat16, float32 or float64.
@@ -207,18 +210,18 @@ class RotaryEmbedding(nn.Module):
 def rotary_to_half_split(
     weight: Tensor, num_heads: int, *, rotary_dim: int | None = None
 ) -> Tensor:
-    r"""Reorder a query or key projection made for neighbouring pairs, for pairs of two halves.
+    r"""Reorder a query or key projection from interleaved to half-split pairs.
 
     $$W'_{h,\,i} = W_{h,\,2i} \qquad W'_{h,\,i + D/2} = W_{h,\,2i+1} \qquad i < D/2$$
 
-    With q_proj and k_proj both reordered, `interleaved=False` finds the scores that the old
-    weights had with `interleaved=True`. The value projection stays as it is.
+    With q_proj and k_proj both reordered, `interleaved=False` gives the scores that the old
+    weights gave with `interleaved=True`. The value projection stays as it is.
 
     Args:
         weight: The weight (num_heads·head_dim, input_dim) or the bias (num_heads·head_dim,) of
             q_proj or k_proj.
-        num_heads: How many heads it makes: for k_proj the number of key heads.
-        rotary_dim: How many numbers of each head are turned; all if None.
+        num_heads: Number of heads that it makes: for k_proj that of the KV heads.
+        rotary_dim: Number of dimensions of each head that are rotated; all if None.
 
     Returns:
         A reordered copy.
@@ -242,15 +245,15 @@ def rotary_to_half_split(
         arXiv:2104.09864 (2021).
     """
     heads, rotary_dim = _heads(weight, num_heads, rotary_dim)
-    turned, rest = heads[:, :rotary_dim], heads[:, rotary_dim:]
-    turned = torch.cat((turned[:, 0::2], turned[:, 1::2]), dim=1)
-    return torch.cat((turned, rest), dim=1).reshape(weight.shape)
+    rotated, rest = heads[:, :rotary_dim], heads[:, rotary_dim:]
+    rotated = torch.cat((rotated[:, 0::2], rotated[:, 1::2]), dim=1)
+    return torch.cat((rotated, rest), dim=1).reshape(weight.shape)
 
 
 def rotary_to_interleaved(
     weight: Tensor, num_heads: int, *, rotary_dim: int | None = None
 ) -> Tensor:
-    r"""Reorder a query or key projection made for pairs of two halves, for neighbouring pairs.
+    r"""Reorder a query or key projection from half-split to interleaved pairs.
 
     $$W'_{h,\,2i} = W_{h,\,i} \qquad W'_{h,\,2i+1} = W_{h,\,i + D/2} \qquad i < D/2$$
 
@@ -259,8 +262,8 @@ def rotary_to_interleaved(
     Args:
         weight: The weight (num_heads·head_dim, input_dim) or the bias (num_heads·head_dim,) of
             q_proj or k_proj.
-        num_heads: How many heads it makes: for k_proj the number of key heads.
-        rotary_dim: How many numbers of each head are turned; all if None.
+        num_heads: Number of heads that it makes: for k_proj that of the KV heads.
+        rotary_dim: Number of dimensions of each head that are rotated; all if None.
 
     Returns:
         A reordered copy.
@@ -284,16 +287,16 @@ def rotary_to_interleaved(
         arXiv:2104.09864 (2021).
     """
     heads, rotary_dim = _heads(weight, num_heads, rotary_dim)
-    turned, rest = heads[:, :rotary_dim], heads[:, rotary_dim:]
-    turned = torch.stack(turned.chunk(2, dim=1), dim=2).flatten(1, 2)
-    return torch.cat((turned, rest), dim=1).reshape(weight.shape)
+    rotated, rest = heads[:, :rotary_dim], heads[:, rotary_dim:]
+    rotated = torch.stack(rotated.chunk(2, dim=1), dim=2).flatten(1, 2)
+    return torch.cat((rotated, rest), dim=1).reshape(weight.shape)
 
 
 __getattr__ = renamed(__name__)
 
 
 def _heads(weight: Tensor, num_heads: int, rotary_dim: int | None) -> tuple[Tensor, int]:
-    """Return the rows of each head, (num_heads, head_dim, …), and how many of them are turned."""
+    """Return each head's rows, (num_heads, head_dim, …), and how many dimensions are rotated."""
     check_float_tensor("weight", weight, min_axes=1)
     if weight.ndim > 2:
         raise ValueError(

@@ -146,9 +146,9 @@ def test_no_other_figure_is_typed_into(site: Site) -> None:
 def test_it_works_by_keyboard(page) -> None:
     tab = page.tab
     tab.goto(tab.url.partition("?")[0])
-    names = ("Model", "Context", "Sequences", "Numbers", "Memory")
+    names = ("Model", "Context", "Sequences", "Bits", "Memory")
     if page.language == "zh":
-        names = ("模型", "上下文长度", "同时处理", "缓存里的数", "设备显存")
+        names = ("模型", "上下文长度", "同时处理", "缓存里每个分量", "设备显存")
     for name in names:
         expect(tab.get_by_label(re.compile(f"^{name}"))).to_have_count(1)
     tab.get_by_label(re.compile(f"^{names[0]}")).focus()

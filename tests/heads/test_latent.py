@@ -15,8 +15,6 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_docs import (
-    GroupedQueryAttention,
-    KVCache,
     LatentCache,
     MultiHeadAttention,
     MultiHeadLatentAttention,
@@ -915,40 +913,41 @@ def test_a_wrong_dtype_is_refused() -> None:
 def test_the_numbers_of_the_chapter() -> None:
     numbers = tables.numbers()
     wanted = {
-        "layer_bytes": (512 + 64) * 2,
+        "cached": 512 + 64,
         "token_bytes": 61 * (512 + 64) * 2,
-        "v2_token_bytes": 60 * (512 + 64) * 2,
-        "unpacked": 128 * (128 + 64 + 128),
+        "keys_and_values": 128 * (128 + 64 + 128),
         "multi_head": 128 * (128 + 128),
-        "times_unpacked": round(128 * 320 / 576),
+        "eight_heads": 2 * 8 * 128,
+        "times_own": round(128 * 320 / 576),
         "times_multi_head": round(128 * 256 / 576),
         "even": round(512 * 256 / (2 * 512 - 256)),
     }
     assert {name: int(numbers[name].replace(",", "")) for name in wanted} == wanted
-    assert (wanted["token_bytes"], wanted["times_unpacked"]) == (70272, 71)
+    assert (wanted["token_bytes"], wanted["times_own"]) == (70272, 71)
     assert numbers["groups"] == str((512 + 64) / (2 * 128)) == "2.25"
+    cache = LatentCache(1, 512, 64, 1, dtype=torch.bfloat16)
+    assert cache.nbytes * tables.LAYERS == wanted["token_bytes"]
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_table_counts_what_modules_have_and_caches_keep(language: str) -> None:
-    v3, dtype, counted = tables.V3, torch.bfloat16, []
-    with torch.device("meta"):
-        for kv_heads in (128, 8, 1):
-            sizes = (v3.embed_dim, v3.num_heads, kv_heads)
-            module = GroupedQueryAttention(*sizes, head_dim=v3.head_dim, bias=False)
-            counted.append((module, KVCache(1, kv_heads, v3.head_dim, 1, dtype=dtype)))
-        latent = MultiHeadLatentAttention(**v3._asdict())
-        counted += [(latent, LatentCache(1, v3.kv_rank, v3.rope_dim, 1, dtype=dtype))] * 2
-    lines = tables.cost(language).splitlines()[2 : 2 + len(counted)]
-    kinds = [(parameters, config.growing) for _, parameters, config, _ in tables.kinds()]
-    for (module, cache), kind, line in zip(counted, kinds, lines, strict=True):
-        weights = sum(parameter.numel() for parameter in module.parameters())
-        assert kind == (weights, cache.nbytes // 2)
-        assert [cell.strip() for cell in line.strip("|").split("|")][1:4] == [
-            f"{weights / 1e6:,.1f} M",
-            f"{cache.nbytes // 2:,}",
-            f"{cache.nbytes:,} B",
-        ]
+def test_what_a_form_makes_is_what_its_attention_function_is_given() -> None:
+    sizes = tables.Sizes(EMBED, HEADS, KV_RANK, Q_RANK, HEAD_DIM, ROPE_DIM, VALUE_DIM)
+    for absorb in (False, True):
+        seen = []
+
+        def watch(
+            query: Tensor, key: Tensor, value: Tensor, *rest: object, **more: object
+        ) -> Tensor:
+            mixed = F.scaled_dot_product_attention(query, key, value, *rest, **more)
+            seen.extend((query, key, value, mixed))  # noqa: B023 - called within the round
+            return mixed
+
+        build(attend=watch)(normal(1, 5, EMBED), absorb=absorb)
+        query, key, value, mixed = seen
+        if absorb:
+            found = query.numel() + mixed[..., :KV_RANK].numel()
+        else:
+            found = key.numel() + value[..., :VALUE_DIM].numel()
+        assert tables.made(sizes, 5, 5, absorb=absorb) == found
 
 
 def test_the_flops_of_the_table_are_those_of_deepseeks_forms() -> None:
@@ -978,10 +977,10 @@ def test_the_benchmark_measures_forms_that_agree() -> None:
 FOLDER = ROOT / "attn_docs" / "exhibits" / "heads"
 MENDED = {
     "latent_turned_keys": (
-        "turn(join(without, rotary))",
-        "join(without, turn(rotary))",
+        "rotate(join(without, rotary))",
+        "join(without, rotate(rotary))",
     ),
-    "latent_turned_latent": ("turn(attend.kv_a_norm(latent))", "attend.kv_a_norm(latent)"),
+    "latent_turned_latent": ("rotate(attend.kv_a_norm(latent))", "attend.kv_a_norm(latent)"),
     "latent_no_rotary": (
         "torch.zeros(x.size(1), dtype=torch.int64)",
         "torch.arange(x.size(1))",
@@ -993,11 +992,11 @@ MENDED = {
         "query, query_rope = both.split((d, r), -1)",
     ),
     "latent_norm_missing": (
-        "unpack(attend, latent)",
-        "unpack(attend, attend.kv_a_norm(latent))",
+        "up_project(attend, latent)",
+        "up_project(attend, attend.kv_a_norm(latent))",
     ),
     "latent_norm_over_rotary": ("entry.size(-1)", "attend.kv_rank"),
-    "latent_normed_twice": ("attend.kv_a_norm(kept)", "kept"),
+    "latent_normed_twice": ("attend.kv_a_norm(cached)", "cached"),
     "latent_half_split": ("False", "True"),
     "latent_unpacked_cache": ("(key, value)", "(latent, key_rope)"),
     "latent_rotary_key_per_head": ("attend.num_heads", "1"),
@@ -1079,36 +1078,32 @@ def test_a_turned_latent_gives_values_that_depend_on_the_position() -> None:
 def in_letters(*, absorb: bool) -> SimpleNamespace:
     """Call a module whose sizes all differ; return its matrices, and what it made of each letter.
 
-    Linear layers keep a matrix as the formulas write it, to be multiplied from the left.
+    Linear layers store the transpose of what the formulas write, where a row multiplies from the
+    left.
     """
     n, D, h, c, a, d, r, e = 5, 13, 3, 8, 9, 7, 4, 10
     torch.manual_seed(0)
-    found, seen = SimpleNamespace(n=n, h=h, c=c, d=d, r=r, e=e), {}
+    found, seen = SimpleNamespace(n=n, h=h, d=d, r=r), {}
 
     def attend(query: Tensor, key: Tensor, value: Tensor, *rest: object, **more: object) -> Tensor:
-        seen.update(query=query[0], key=key[0], value=value[0])
+        seen.update(query=query[0], key=key[0])
         return F.scaled_dot_product_attention(query, key, value, *rest, **more)
 
     sizes = {"head_dim": d, "rope_dim": r, "value_dim": e, "theta": 100.0, "attend": attend}
     module = MultiHeadLatentAttention(D, h, kv_rank=c, q_rank=a, **sizes).double()
-    for norm in (module.kv_a_norm, module.q_a_norm):
-        nn.init.uniform_(norm.weight, 0.5, 2.0)  # as after training
-        norm.register_forward_hook(
-            lambda _, __, output: seen.setdefault("norms", []).append(output)
-        )
+    nn.init.uniform_(module.kv_a_norm.weight, 0.5, 2.0)  # as after training
     module.out_proj.register_forward_pre_hook(lambda _, inputs: seen.update(o=inputs[0][0]))
     cache = LatentCache(1, c, r, capacity=n, dtype=torch.float64)
     found.x = normal(n, D, seed=1)
-    found.y = module(found.x[None], is_causal=True, cache=cache, absorb=absorb)[0]
+    module(found.x[None], is_causal=True, cache=cache, absorb=absorb)
 
-    found.q, found.k, found.v = seen["query"], seen["key"], seen["value"][..., :e]
-    found.o, found.cQ = seen["o"].view(n, h, e), seen["norms"][0][0]
-    found.c_t, found.kR = cache.entries[0, 0].split([c, r], dim=-1)
-    found.W_DKV, found.W_KR = module.kv_a_proj.weight.split([c, r])
-    found.W_UK, found.W_UV = module.kv_b_proj.weight.view(h, d + e, c).split([d, e], dim=1)
-    found.W_UQ, found.W_QR = module.q_b_proj.weight.view(h, d + r, a).split([d, r], dim=1)
-    found.W_DQ, found.W_O = module.q_a_proj.weight, module.out_proj.weight
-    found.gain, found.gain_Q = module.kv_a_norm.weight, module.q_a_norm.weight
+    found.query, found.key = seen["query"], seen["key"]
+    found.o = seen["o"].view(n, h, e)
+    found.c, found.kR = cache.entries[0, 0].split([c, r], dim=-1)
+    found.W_DKV, found.W_KR = module.kv_a_proj.weight.T.split([c, r], dim=1)
+    up = module.kv_b_proj.weight.view(h, d + e, c).mT
+    found.W_UK, found.W_UV = up.split([d, e], dim=2)
+    found.gain = module.kv_a_norm.weight
     return found
 
 
@@ -1117,67 +1112,51 @@ def norm_of(x: Tensor, gain: Tensor) -> Tensor:
 
 
 def R(t: int) -> Tensor:
-    """Return the matrix that turns four numbers, two pairs of neighbours, by position t."""
+    """Return the matrix that rotates a row of two pairs of neighbours by position t."""
     angles = [t * 100.0 ** (-2 * i / 4) for i in range(2)]
-    pairs = [[[math.cos(w), -math.sin(w)], [math.sin(w), math.cos(w)]] for w in angles]
+    pairs = [[[math.cos(w), math.sin(w)], [-math.sin(w), math.cos(w)]] for w in angles]
     return torch.block_diag(*torch.tensor(pairs, dtype=torch.float64))
 
 
 @pytest.mark.formula(r"""
-c_t = \operatorname{norm}(W^{DKV} x_t) \qquad k^R_t = R_t\, W^{KR} x_t
+c_s = \operatorname{norm}(x_s W^{DKV}) \qquad k^R_s = x_s W^{KR} R_s
 """)
-def test_the_formula_of_what_is_kept() -> None:
+def test_the_formula_of_what_is_cached() -> None:
     f = in_letters(absorb=True)
-    for t in range(f.n):
-        assert error(f.c_t[t], norm_of(f.W_DKV @ f.x[t], f.gain)) <= 1e-12
-        assert error(f.kR[t], R(t) @ f.W_KR @ f.x[t]) <= 1e-12
+    for s in range(f.n):
+        assert error(f.c[s], norm_of(f.x[s] @ f.W_DKV, f.gain)) <= 1e-12
+        assert error(f.kR[s], f.x[s] @ f.W_KR @ R(s)) <= 1e-12
 
 
 @pytest.mark.formula(r"""
-k_{t,i} = [\,W^{UK}_i c_t;\; k^R_t\,] \qquad v_{t,i} = W^{UV}_i c_t
+\text{score}_{i,s} = \frac{q_i \bigl(c_s W^{UK}_i\bigr)^\top + q^R_i\, {k^R_s}^\top}{\sqrt{d + d_r}}
+= \frac{\bigl(q_i {W^{UK}_i}^\top\bigr) c_s^\top + q^R_i\, {k^R_s}^\top}{\sqrt{d + d_r}}
 """)
-def test_the_formula_of_keys_and_values() -> None:
-    f = in_letters(absorb=False)
-    for t, i in itertools.product(range(f.n), range(f.h)):
-        assert error(f.k[i, t], torch.cat((f.W_UK[i] @ f.c_t[t], f.kR[t]))) <= 1e-12
-        assert error(f.v[i, t], f.W_UV[i] @ f.c_t[t]) <= 1e-12
-
-
-@pytest.mark.formula(r"c^Q_t = \operatorname{norm}(W^{DQ} x_t)")
-def test_the_formula_of_the_latent_vector_of_queries() -> None:
-    f = in_letters(absorb=False)
-    for t in range(f.n):
-        assert error(f.cQ[t], norm_of(f.W_DQ @ f.x[t], f.gain_Q)) <= 1e-12
-
-
-@pytest.mark.formula(r"q_{t,i} = [\,W^{UQ}_i c^Q_t;\; R_t\, W^{QR}_i c^Q_t\,]")
-def test_the_formula_of_queries() -> None:
-    f = in_letters(absorb=False)
-    for t, i in itertools.product(range(f.n), range(f.h)):
-        wanted = torch.cat((f.W_UQ[i] @ f.cQ[t], R(t) @ f.W_QR[i] @ f.cQ[t]))
-        assert error(f.q[i, t], wanted) <= 1e-12
+def test_the_formula_of_scores_is_what_both_forms_compare() -> None:
+    naive, f = in_letters(absorb=False), in_letters(absorb=True)
+    for t, i, s in itertools.product(range(f.n), range(f.h), range(f.n)):
+        q, qR = naive.query[i, t].split([f.d, f.r])
+        rotary, root = qR @ f.kR[s], math.sqrt(f.d + f.r)
+        one = (q @ (f.c[s] @ f.W_UK[i]) + rotary) / root
+        other = ((q @ f.W_UK[i].T) @ f.c[s] + rotary) / root
+        assert error(one, naive.query[i, t] @ naive.key[i, s] / root) <= 1e-12
+        assert error(other, f.query[i, t] @ f.key[0, s] / root) <= 1e-12
+        assert error(one, other) <= 1e-12
 
 
 @pytest.mark.formula(r"""
-o_{t,i} = \sum_{s \le t}
-\operatorname{softmax}_s\!\left(\frac{q_{t,i}^\top k_{s,i}}{\sqrt{d + r}}\right) v_{s,i}
+o_i = \sum_s w_{i,s} \bigl(c_s W^{UV}_i\bigr) = \Bigl(\sum_s w_{i,s}\, c_s\Bigr) W^{UV}_i
 """)
-def test_the_formula_of_what_a_head_finds() -> None:
-    naive, absorbed = in_letters(absorb=False), in_letters(absorb=True)
-    q, k, v = naive.q, naive.k, naive.v
-    for t, i in itertools.product(range(naive.n), range(naive.h)):
-        scores = [q[i, t] @ k[i, s] / math.sqrt(naive.d + naive.r) for s in range(t + 1)]
-        weights = torch.softmax(torch.stack(scores), dim=0)
-        wanted = sum(weights[s] * v[i, s] for s in range(t + 1))
-        assert error(naive.o[t, i], wanted) <= 1e-12
-        assert error(absorbed.o[t, i], wanted) <= 1e-12
-
-
-@pytest.mark.formula(r"y_t = W^O [\,o_{t,1}; \dots; o_{t,h}\,]")
-def test_the_formula_of_the_output() -> None:
-    for f in (in_letters(absorb=False), in_letters(absorb=True)):
-        for t in range(f.n):
-            assert error(f.y[t], f.W_O @ torch.cat([f.o[t, i] for i in range(f.h)])) <= 1e-12
+def test_the_formula_of_what_a_head_returns() -> None:
+    naive, f = in_letters(absorb=False), in_letters(absorb=True)
+    for t, i in itertools.product(range(f.n), range(f.h)):
+        scores = naive.query[i, t] @ naive.key[i, : t + 1].T / math.sqrt(f.d + f.r)
+        w = scores.softmax(0)
+        one = sum(w[s] * (f.c[s] @ f.W_UV[i]) for s in range(t + 1))
+        other = sum(w[s] * f.c[s] for s in range(t + 1)) @ f.W_UV[i]
+        for o in (naive.o[t, i], f.o[t, i]):
+            assert error(o, one) <= 1e-12
+            assert error(o, other) <= 1e-12
 
 
 # --- copies ----------------------------------------------------------------------------------
@@ -1206,4 +1185,4 @@ def test_what_the_copies_take_at_the_sizes_of_deepseek_v3() -> None:
     numbers = tables.numbers()
     assert numbers["gpu_cache"] == f"{8192 * 576 * 2 // 2**20} MiB"
     assert numbers["gpu_copies"] == f"{2 * 128 * 8192 * 576 * 2 / 2**30:.2g} GiB"
-    assert numbers["gpu_naive"] == f"{128 * (192 + 128) * 8192 * 2 / 2**30:.2g} GiB"
+    assert numbers["gpu_keys_and_values"] == f"{128 * (192 + 128) * 8192 * 2 / 2**30:.2g} GiB"

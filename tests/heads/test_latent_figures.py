@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import torch
 
-from attn_docs import KVCache, LatentCache, MultiHeadLatentAttention
+from attn_docs import LatentCache
 from docs._kit.measured import load
 from docs._tools.page import page_module
 from tests.kit import read_off
@@ -28,43 +28,29 @@ def texts(element: ET.Element) -> list[str]:
     return [text.text for text in element.iter(f"{SVG}text")]
 
 
-@languages
-def test_the_flow_has_the_layers_and_sizes_of_the_module(language: str) -> None:
-    with torch.device("meta"):
-        names = ("embed_dim", "num_heads", "kv_rank", "q_rank", "head_dim", "rope_dim", "value_dim")
-        module = MultiHeadLatentAttention(**dict(zip(names, tables.V3, strict=True)))
-        cache = LatentCache(1, tables.V3.kv_rank, tables.V3.rope_dim, 1)
-    drawing = root("flow", language)
-    words = texts(drawing)
-    layers = {name for name, _ in module.named_children() if name != "rotary"}
-    assert layers == {
-        word.split()[0] for word in words if re.match(r"\w+_(proj|norm)( →.*)?$", word)
-    }
-    shown = " ".join(words).replace(",", "")
-    for layer in (module.q_a_proj, module.kv_a_proj):
-        assert str(layer.in_features) in shown
-    assert module.q_b_proj.out_features == 128 * 128 + 128 * 64
-    assert module.kv_b_proj.out_features == 2 * 128 * 128
-    assert "128 × 128" in shown
-    assert "128 × 64" in shown
-    (kept,) = [g for g in drawing.iter(f"{SVG}g") if g.get("data-part") == "kept"]
-    numbers = [int(number) for number in re.findall(r"\d+", texts(kept)[0])]
-    assert numbers == [tables.V3.kv_rank, tables.V3.rope_dim]
-    assert sum(numbers) == cache.entries.numel()
+def parts(panel: ET.Element) -> dict[str, ET.Element]:
+    return {g.attrib["data-part"]: g for g in panel.iter(f"{SVG}g") if "data-part" in g.attrib}
 
 
 @languages
-def test_the_cells_are_what_the_caches_keep(language: str) -> None:
-    groups = {g.get("data-kind"): g for g in root("kept", language).iter(f"{SVG}g")}
-    kv_heads = {"multi-head": 128, "grouped": 8, "multi-query": 1}
-    assert groups.keys() == figures.KINDS.keys()
-    for name, group in groups.items():
-        cells = [float(cell.attrib["width"]) for cell in group]
-        if name == "latent":
-            numbers = LatentCache(1, tables.V3.kv_rank, tables.V3.rope_dim, 1).nbytes / 4
-        else:
-            numbers = KVCache(1, kv_heads[name], tables.V3.head_dim, 1).nbytes / 4
-        assert sum(cells) / 10 == numbers / tables.V3.head_dim
+def test_both_forms_show_the_same_cache_and_only_the_naive_one_makes_keys(language: str) -> None:
+    drawing = root("forms", language)
+    panels = {g.get("data-form"): g for g in drawing.iter(f"{SVG}g") if g.get("data-form")}
+    v3 = tables.V3
+    cache = LatentCache(1, v3.kv_rank, v3.rope_dim, 1)
+    for form, panel in panels.items():
+        shown = parts(panel)
+        assert set(shown) == {"cached", "rotary"} | ({"made"} if form == "naive" else set())
+        latent, rotary = (float(shown[part][0].attrib["width"]) for part in ("cached", "rotary"))
+        assert latent / (latent + rotary + 2) == pytest.approx(
+            v3.kv_rank / cache.entries.numel(), abs=1e-3
+        )
+        (label,) = [text for text in texts(panel) if re.search(r"[:：] ?512 \+ 64$", text)]
+        assert list(map(int, re.findall(r"\d+", label))) == [v3.kv_rank, v3.rope_dim]
+    made = [text for text in texts(panels["naive"]) if "40,960" in text]
+    assert len(made) == 1
+    assert tables.keys_and_values() == 40_960 == v3.num_heads * (128 + 64 + 128)
+    assert not [text for text in texts(panels["absorbed"]) if "40,960" in text]
 
 
 @languages
@@ -77,10 +63,12 @@ def test_the_matrices_stand_where_the_forms_have_them(language: str) -> None:
             if text.text.startswith("W_")
         }
         for form, panel in panels.items()
+        if form
     }
     assert heights["naive"].keys() == {"W_UK, W_UV"}
     assert heights["absorbed"].keys() == {"W_UKᵀ", "W_UV"}
-    assert heights["absorbed"]["W_UKᵀ"] < 188 < heights["absorbed"]["W_UV"]
+    assert heights["naive"]["W_UK, W_UV"] < figures.ATTEND_TOP
+    assert heights["absorbed"]["W_UKᵀ"] < figures.ATTEND_TOP < heights["absorbed"]["W_UV"]
 
 
 @languages

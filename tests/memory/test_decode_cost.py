@@ -296,7 +296,7 @@ MENDED = {
     "decode_repeats_keys": ("x.repeat_interleave(group, dim=1)", "x"),
     "decode_recomputes": (
         "attend(given, is_causal=True)",
-        "attend(words[:, [t]], is_causal=True, cache=cache)",
+        "attend(tokens[:, [t]], is_causal=True, cache=cache)",
     ),
     "decode_one_flop": ("2 * num_heads", "4 * num_heads"),
     "decode_shared_cache": ("2 * num_kv_heads", "2 * batch * num_kv_heads"),
@@ -371,6 +371,29 @@ def test_all_weights_are_counted_and_both_pages_give_the_same_crossover() -> Non
     assert numbers["projections_only"] == "8,192"
 
 
+def test_the_formula_of_tokens_per_second_is_run_with_the_weights_that_a_step_reads() -> None:
+    weights = 2 * (8_030_261_248 - 128_256 * 4096)
+    assert tables.read_weights() == weights
+    for batch, length in ((1, 4096), (64, 4096), (8, 1024)):
+        rate = 3.35e12 / (weights / batch + length * 131_072)
+        assert tables.rate(batch, length) == pytest.approx(rate, rel=1e-9)
+        step = tables.step(batch, length)
+        assert batch / (step.bytes / 3.35e12) == pytest.approx(rate, rel=1e-9)
+        attention = 4 * 32 * 128 * length * 32
+        assert step.flops == batch * (weights + attention)
+    assert tables.bound(8) == pytest.approx(8 * 2.039e12 / (2 * (6_738_415_616 - 32_000 * 4096)))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_published_rates_stand_beside_the_bound_and_below_it(language: str) -> None:
+    rows = [line for line in tables.published(language).splitlines() if line.startswith("|")][2:]
+    for row, (devices, rate) in zip(rows, tables.PUBLISHED.items(), strict=True):
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        bound = tables.bound(devices)
+        assert cells == [str(devices), f"{bound:,.0f}", f"{rate:,.0f}", f"{rate / bound:.0%}"]
+        assert rate < bound
+
+
 def test_fewer_key_heads_make_fewer_keys_so_the_rows_do_not_compute_the_same() -> None:
     flops = []
     for name in ("multi-head", "grouped-query", "multi-query"):
@@ -422,32 +445,32 @@ def test_the_measurement_says_what_the_page_says() -> None:
 
 
 @pytest.mark.formula(r"""
-\text{FLOP} = 4\, b\, n\, h\, T\, d
+\text{FLOP} = 4\, b\, n\, h\, m\, d
 \qquad
-\text{bytes} = 2\, b\, g\, T\, d\, s
+\text{bytes} = 2\, b\, g\, m\, d\, s
 \qquad
 \text{intensity} = \frac{2\,n}{s} \cdot \frac{h}{g}
 """)
 def test_the_formula_of_shared_heads() -> None:
-    b, n, h, g, T, d, s = 2, 5, 12, 3, 17, 8, 4
+    b, n, h, g, m, d, s = 2, 5, 12, 3, 17, 8, 4
     cost = decode_cost(
-        T, num_heads=h, num_kv_heads=g, head_dim=d, batch=b, new=n, bytes_per_number=s
+        m, num_heads=h, num_kv_heads=g, head_dim=d, batch=b, new=n, bytes_per_number=s
     )
-    assert cost == (4 * b * n * h * T * d, 2 * b * g * T * d * s)
+    assert cost == (4 * b * n * h * m * d, 2 * b * g * m * d * s)
     assert cost.intensity == pytest.approx(2 * n / s * h / g, rel=1e-12)
 
 
 @pytest.mark.formula(r"""
-\text{FLOP} = 2\, b\, n\, h\, T\, (2c + r)
+\text{FLOP} = 2\, b\, n\, h\, m\, (2 d_c + d_r)
 \qquad
-\text{bytes} = b\, T\, (c + r)\, s
+\text{bytes} = b\, m\, (d_c + d_r)\, s
 \qquad
-\text{intensity} = \frac{2\, n\, h}{s} \cdot \frac{2c + r}{c + r}
+\text{intensity} = \frac{2\, n\, h}{s} \cdot \frac{2 d_c + d_r}{d_c + d_r}
 """)
 def test_the_formula_of_latent_attention() -> None:
-    b, n, h, T, c, r, s = 2, 5, 12, 17, 11, 6, 4
+    b, n, h, m, d_c, d_r, s = 2, 5, 12, 17, 11, 6, 4
     cost = latent_decode_cost(
-        T, num_heads=h, kv_rank=c, rope_dim=r, batch=b, new=n, bytes_per_number=s
+        m, num_heads=h, kv_rank=d_c, rope_dim=d_r, batch=b, new=n, bytes_per_number=s
     )
-    assert cost == (2 * b * n * h * T * (2 * c + r), b * T * (c + r) * s)
-    assert cost.intensity == pytest.approx(2 * n * h / s * (2 * c + r) / (c + r), rel=1e-12)
+    assert cost == (2 * b * n * h * m * (2 * d_c + d_r), b * m * (d_c + d_r) * s)
+    assert cost.intensity == pytest.approx(2 * n * h / s * (2 * d_c + d_r) / (d_c + d_r), rel=1e-12)

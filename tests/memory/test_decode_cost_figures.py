@@ -1,7 +1,6 @@
 """The figures on the cost of decoding stand where the counts and the stored table say."""
 
 import math
-import re
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -23,33 +22,68 @@ def parts(name: str, language: str, attribute: str) -> dict[str, ET.Element]:
     return {g.attrib[attribute]: g for g in root.iter(f"{SVG}g") if attribute in g.attrib}
 
 
-def where(intensity: float) -> tuple[float, float]:
-    """Return the place of a point on the roof: 306 units for 0.5 to 2,000, 260 for 0.1 to 2,500."""
-    x = 34 + 306 * math.log(intensity / 0.5) / math.log(2000 / 0.5)
-    return x, 24 + 260 * math.log(2500 / figures.attainable(intensity)) / math.log(25_000)
+def where(intensity: float, rate: float) -> tuple[float, float]:
+    """Return a point's place: 352 units for 0.3 to 3,000, 310 for 0.002 to 3,000."""
+    x = 40 + 352 * math.log(intensity / 0.3) / math.log(10_000)
+    return x, 24 + 310 * math.log(3000 / rate) / math.log(1_500_000)
+
+
+def places(group: ET.Element) -> list[tuple[float, ...]]:
+    """Return where the marks of a part stand."""
+    return [
+        tuple(map(float, path.attrib["transform"].removeprefix("translate(")[:-1].split(",")))
+        for path in group.iter(f"{SVG}path")
+    ]
 
 
 @languages
-def test_models_stand_on_the_roof_at_their_intensity(language: str) -> None:
+def test_steps_stand_on_the_roof_at_their_intensity(language: str) -> None:
     found = parts("roofline", language, "data-part")
-    intensities = {name.replace(" ", "-"): tables.cost(name).intensity for name in tables.MODELS}
-    intensities["several"] = 16 * (2 * 512 + 64) / (512 + 64)  # 16 of 128 heads, the whole cache
-    ranges = {"batch": (1, 64), "new": (4, 1024)}
-    parts_of_ranges = {name + end for name in ranges for end in ("", "-tip")}
-    assert found.keys() == {"roof", *intensities, *parts_of_ranges}
+    weights, cache = 2 * 7_504_924_672, 131_072 * 4096  # Llama 3 8B without its input embedding
+    attention = 4 * 32 * 128 * 4096 * 32
+    intensities = {
+        f"batch-{b}": b * (weights + attention) / (weights + b * cache) for b in (1, 8, 64)
+    }
+    intensities["prefill"] = (512 * weights + 512 * attention / 8) / (weights + cache / 8)
+    intensities["latent"] = 128 * (2 * 512 + 64) / (512 + 64)
+    intensities["several"] = intensities["latent"] / 8  # 16 of 128 heads, the whole cache
+    assert found.keys() == {"roof", "thread", "measured", *intensities}
     for name, intensity in intensities.items():
-        (square,) = found[name].iter(f"{SVG}path")
-        place = square.attrib["transform"].removeprefix("translate(").rstrip(")").split(",")
-        assert tuple(map(float, place)) == pytest.approx(where(intensity), abs=0.02)
-    for name, ends in ranges.items():
-        (line,) = found[name].iter(f"{SVG}path")
-        (x0, y0), (x1, y1) = re.findall(r"[ML] ([\d.]+) ([\d.]+)", line.attrib["d"])
-        assert y0 == y1
-        assert [float(x0), float(x1)] == pytest.approx([where(x)[0] for x in ends], abs=0.02)
-    (roof,) = found["roof"].iter(f"{SVG}path")
-    numbers = [float(word) for word in roof.attrib["d"].split() if word not in "ML"]
-    corners = [c for x in (0.5, tables.ridge(), 2000) for c in where(x)]
-    assert numbers == pytest.approx(corners, abs=0.02)
+        (place,) = places(found[name])
+        wanted = where(intensity, min(989.4, 3.35 * intensity))
+        assert place == pytest.approx(wanted, abs=0.02)
+
+
+@languages
+def test_roofs_and_dots_are_the_published_and_the_measured_ones(language: str) -> None:
+    found = parts("roofline", language, "data-part")
+    rows = load(benchmark.__file__)["rows"]
+    roofs = {"roof": (989.4, 3.35), "thread": (rows("computes") / 1e3, rows("reads") / 1e3)}
+    for name, (computes, reads) in roofs.items():
+        (path,) = found[name].iter(f"{SVG}path")
+        numbers = [float(word) for word in path.attrib["d"].split() if word not in "ML"]
+        corners = (0.3, computes / reads, 3000)
+        wanted = [c for x in corners for c in where(x, min(computes, reads * x))]
+        assert numbers == pytest.approx(wanted, abs=0.02)
+    dots = places(found["measured"])
+    weights = 4096 * 8192
+    for dot, n in zip(dots, benchmark.ROWS, strict=True):
+        intensity = 2 * n * weights / (4 * (weights + n * 4096))
+        rate = rows("product", rows=n) / 1e3
+        assert dot == pytest.approx(where(intensity, rate), abs=0.02)
+        assert rate <= min(roofs["thread"][0], roofs["thread"][1] * intensity)
+
+
+@languages
+def test_pipes_are_as_wide_as_their_bandwidth(language: str) -> None:
+    root = ET.fromstring(figures.FIGURES["memory"](language))  # noqa: S314 - our own
+    pipes = {e.attrib["data-pipe"]: e for e in root.iter(f"{SVG}rect") if "data-pipe" in e.attrib}
+    widths = {name: float(pipe.attrib["width"]) for name, pipe in pipes.items()}
+    assert widths == {"shared": 31, "l2": 12, "hbm": 3.35, "others": 0.9}
+    said = " ".join(text.text or "" for text in root.iter(f"{SVG}text"))
+    for width in widths.values():
+        assert f"{width:g} TB/s" in said
+        assert f"{989.4 / width:,.0f} FLOP" in said
 
 
 @languages

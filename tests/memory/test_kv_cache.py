@@ -30,6 +30,7 @@ from attn_docs import (
     split_heads,
 )
 from attn_docs.testing import Adapter, check_module
+from docs._kit.measured import load as stored
 from docs._tools.page import page_module
 from tests.kit import error, load_exhibit, normal
 
@@ -408,7 +409,14 @@ def test_what_a_cache_has() -> None:
     assert (one.key.shape, one.capacity, one.window) == ((1, 1, 1, 1), 1, 1)
 
 
-@pytest.mark.parametrize("sizes", tables.CACHES.values())
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        (2, 3, 4, 8, None, torch.float32),
+        (16, 8, 128, 8192, None, torch.bfloat16),
+        (1, 8, 128, 8192, 4096, torch.bfloat16),
+    ],
+)
 def test_the_bytes_are_those_of_the_formula(sizes: tuple) -> None:
     batch, heads, size, capacity, window, dtype = sizes
     cache = KVCache(batch, heads, size, capacity, dtype=dtype, window=window, device="meta")
@@ -416,9 +424,7 @@ def test_the_bytes_are_those_of_the_formula(sizes: tuple) -> None:
     assert cache.key.device.type == cache.value.device.type == "meta"
     assert cache.key.size(2) == slots
     assert cache.key.dtype == cache.value.dtype == dtype
-    assert (
-        cache.nbytes == tables.nbytes(*sizes) == 2 * batch * heads * slots * size * dtype.itemsize
-    )
+    assert cache.nbytes == 2 * batch * heads * slots * size * dtype.itemsize
 
 
 @pytest.mark.parametrize(("capacity", "window", "slots"), [(8, 3, 3), (3, 8, 3), (4, 4, 4)])
@@ -1050,7 +1056,21 @@ def test_the_work_is_counted() -> None:
     for n, cached in itertools.product((1, 2, 9, 50), (False, True)):
         formula = tables.keys_made(n, cached=cached), tables.scores_made(n, cached=cached)
         assert formula == tables.counted(n, cached=cached)
-    assert tables.numbers() == {"long": "8,192", "keys_ratio": "4,096"}
+    numbers = tables.numbers()
+    assert (numbers["thousand"], numbers["rotated"]) == ("500,500", "5,050")
+
+
+def test_the_sentences_say_what_was_measured() -> None:
+    times, long = stored(benchmark.__file__)["per_word"], benchmark.LENGTHS[-1]
+    cached, anew, cat, repeated, read = (
+        times("time", way=way, words=long)
+        for way in ("cached", "anew", "concatenated", "repeated", "read")
+    )
+    said = tables.numbers()
+    assert float(said["times_anew"]) == pytest.approx(anew / cached, abs=5)
+    assert float(said["of_cat"]) == pytest.approx(cat / cached, abs=0.05)
+    assert float(said["of_repeat"]) == pytest.approx(repeated / cached, abs=0.5)
+    assert said["reading"] == f"{read / cached:.0%}"
 
 
 @torch.no_grad()
@@ -1083,7 +1103,7 @@ def step_in_letters(n: int) -> SimpleNamespace:
     cache = KVCache(1, g, d, capacity=s + n + 2, dtype=torch.float64)
     words = normal(1, s + n, size)
     module(words[:, :s], is_causal=True, cache=cache)
-    found.K_kept, found.V_kept = cache.key[0, :, :s].clone(), cache.value[0, :, :s].clone()
+    found.K_cached, found.V_cached = cache.key[0, :, :s].clone(), cache.value[0, :, :s].clone()
     found.visible = cache.visible(n)
     module(words[:, s:], is_causal=True, cache=cache)
     found.X, found.K_all, found.V_all = words[0, s:], seen["key"], seen["value"]
@@ -1095,21 +1115,23 @@ def step_in_letters(n: int) -> SimpleNamespace:
 
 
 @pytest.mark.formula(r"""
-K_{\text{all}} = \begin{pmatrix} K_{\text{kept}} \\ X W_K \end{pmatrix}
+K_{\text{all}} = \begin{pmatrix} K_{\text{cached}} \\ X W_K \end{pmatrix}
 \qquad
-V_{\text{all}} = \begin{pmatrix} V_{\text{kept}} \\ X W_V \end{pmatrix}
+V_{\text{all}} = \begin{pmatrix} V_{\text{cached}} \\ X W_V \end{pmatrix}
 """)
 @torch.no_grad()
 def test_the_formula_of_keys_and_values() -> None:
     f = step_in_letters(n=3)
     for j in range(f.g):
-        assert error(f.K_all[j], torch.cat((f.K_kept[j], f.X @ f.W_K[j]))) <= 1e-12
-        assert error(f.V_all[j], torch.cat((f.V_kept[j], f.X @ f.W_V[j]))) <= 1e-12
+        assert error(f.K_all[j], torch.cat((f.K_cached[j], f.X @ f.W_K[j]))) <= 1e-12
+        assert error(f.V_all[j], torch.cat((f.V_cached[j], f.X @ f.W_V[j]))) <= 1e-12
 
 
 @pytest.mark.formula(r"""
 O = \operatorname{softmax}\!\left( \frac{(X W_Q)\, K_{\text{all}}^\top}{\sqrt{d}} + M \right)
 V_{\text{all}}
+\qquad
+M_{ij} = \begin{cases} 0 & j \le i + s \\ -\infty & \text{otherwise} \end{cases}
 """)
 @torch.no_grad()
 def test_the_formula_of_a_step() -> None:
@@ -1121,9 +1143,6 @@ def test_the_formula_of_a_step() -> None:
         assert error(f.O[i], wanted) <= 1e-12
 
 
-@pytest.mark.formula(r"""
-M_{ij} = \begin{cases} 0 & j \le i + s \\ -\infty & \text{otherwise} \end{cases}
-""")
 @torch.no_grad()
 def test_the_formula_of_the_mask() -> None:
     f = step_in_letters(n=3)

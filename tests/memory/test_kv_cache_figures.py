@@ -38,28 +38,40 @@ def shaded(group: ET.Element) -> list[tuple[int, int]]:
     ]
 
 
-def test_each_score_is_made_in_the_step_of_its_query() -> None:
-    found = figures.when()
-    for name, sizes in figures.CHUNKS.items():
-        step = [i for i, size in enumerate(sizes, 1) for _ in range(size)]
-        wanted = [
-            [step[i] if j <= i else 0 for j in range(figures.WORDS)] for i in range(figures.WORDS)
-        ]
-        assert found[name].tolist() == wanted
-    anew = [
-        [figures.WORDS - i if j <= i else 0 for j in range(figures.WORDS)]
-        for i in range(figures.WORDS)
-    ]
-    assert found["anew"].tolist() == anew
+def test_with_a_cache_each_score_is_made_once_and_without_one_again_and_again() -> None:
+    found, tokens = figures.lanes(), len(figures.WORDS)
+    for name, sizes in figures.LANES.items():
+        times = [[0] * tokens for _ in range(tokens)]
+        for step in found[name]:
+            for row, line in enumerate(step.scores):
+                for column, made in enumerate(line):
+                    times[step.first + row][column] += made
+        again = [3, 3, 3, 2, 1] if name == "anew" else [1] * tokens  # the prompt in all three calls
+        assert times == [[again[i] if j <= i else 0 for j in range(tokens)] for i in range(tokens)]
+        new = [3, 4, 5] if name == "anew" else list(sizes)
+        assert [step.computed for step in found[name]] == new
+        before = [0] * 3 if name == "anew" else [sum(sizes[:i]) for i in range(len(sizes))]
+        assert [step.read for step in found[name]] == before
 
 
 @languages
-def test_cells_are_filled_where_a_score_is_made(language: str) -> None:
-    panels, found = groups("steps", language, "data-way"), figures.when()
-    assert panels.keys() == found.keys()
-    for name, grid in found.items():
-        assert numbers(panels[name]) == [str(cell) for cell in grid.flatten().tolist() if cell]
-        assert shaded(panels[name]) == [tuple(place) for place in grid.nonzero().tolist()]
+def test_the_time_line_fills_the_scores_that_are_made(language: str) -> None:
+    root = ET.fromstring(figures.FIGURES["timeline"](language))  # noqa: S314 - our own
+    drawn = [g for g in root.iter(f"{SVG}g") if "data-way" in g.attrib]
+    steps = {(name, i): s for name, ss in figures.lanes().items() for i, s in enumerate(ss)}
+    assert len(drawn) == len(steps)
+    for group in drawn:
+        step = steps[group.attrib["data-way"], int(group.attrib["data-step"])]
+        kinds = [cell.attrib["data-kind"] for cell in group.iter() if "data-kind" in cell.attrib]
+        wide = [[*line, *[False] * (len(figures.WORDS) - len(line))] for line in step.scores]
+        wanted = [
+            "none" if not made else "read" if column < step.read else "computed"
+            for line in wide
+            for column, made in enumerate(line)
+        ]
+        assert kinds == wanted
+        texts = " ".join(text.text or "" for text in group.iter(f"{SVG}text"))
+        assert re.findall(r"\d+", texts)[-2:] == [str(step.computed), str(step.read)]
 
 
 @languages
@@ -80,13 +92,12 @@ def test_the_ring_holds_the_last_words(language: str) -> None:
 @languages
 def test_the_matrices_are_pytorchs_two_alignments(language: str) -> None:
     grids = groups("alignment", language, "data-matrix")
-    biases = {"first": causal_upper_left, "last": causal_lower_right}
-    for name, matrix in figures.alignments().items():
-        kind, n, m = name.split()
-        if kind == "first" or n < m:  # the other would warn
-            wanted = biases[kind](int(n), int(m))._materialize(torch.device("cpu"))
-        else:
-            wanted = torch.ones(int(n), int(m)).tril(int(m) - int(n)) > 0
+    biases = {"upper": causal_upper_left, "lower": causal_lower_right}
+    found = figures.alignments()
+    assert found.keys() == {f"{kind} {phase}" for kind in biases for phase in figures.ALIGNED}
+    for name, matrix in found.items():
+        kind, phase = name.split()
+        wanted = biases[kind](*figures.ALIGNED[phase])._materialize(torch.device("cpu"))
         assert matrix.bool().tolist() == wanted.tolist()
         assert numbers(grids[name]) == [str(cell) for cell in matrix.flatten().tolist()]
         assert shaded(grids[name]) == [tuple(place) for place in matrix.nonzero().tolist()]

@@ -14,6 +14,7 @@ from types import ModuleType
 
 import pytest
 import torch
+import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -182,6 +183,40 @@ def test_weights_are_as_published() -> None:
         assert round(MODELS[name].weight_bytes / GIB, 1) == gib
     weights = MODELS["DeepSeek-V3"].weight_bytes
     assert MODELS["DeepSeek-V3"].parameters < weights < 1.01 * MODELS["DeepSeek-V3"].parameters
+
+
+# models whose sizes are the defaults of their configuration's class
+DEFAULTS = {
+    "Llama-2-7B": "LlamaConfig",
+    "Mistral-7B v0.1": "MistralConfig",
+    "Falcon-7B": "FalconConfig",
+    "GPT-2 124M": "GPT2Config",
+    "Gemma-2-2B": "Gemma2Config",
+    "Olmo-3-7B": "Olmo3Config",
+    "gpt-oss-120b": "GptOssConfig",
+    "DeepSeek-V3": "DeepseekV3Config",
+}
+
+
+@pytest.mark.parametrize(("name", "of"), DEFAULTS.items())
+def test_a_row_is_the_default_of_the_models_class(name: str, of: str) -> None:
+    theirs, ours = getattr(transformers, of)(), MODELS[name].config
+    heads, layers = theirs.num_attention_heads, theirs.num_hidden_layers
+    assert (heads, theirs.hidden_size) == (MODELS[name].num_heads, MODELS[name].embed_dim)
+    assert layers == ours.num_layers
+    if rank := getattr(theirs, "kv_lora_rank", None):
+        assert (ours.kv_rank, ours.rope_dim) == (rank, theirs.qk_rope_head_dim)
+        return
+    window = getattr(theirs, "sliding_window", None)
+    kind = "sliding_attention" if window else "full_attention"
+    kinds = getattr(theirs, "layer_types", None) or [kind] * layers
+    shared = 1 if getattr(theirs, "multi_query", False) else None
+    assert ours.num_kv_heads == (shared or getattr(theirs, "num_key_value_heads", None) or heads)
+    assert ours.head_dim == (getattr(theirs, "head_dim", None) or theirs.hidden_size // heads)
+    assert (ours.full_layers, ours.windowed_layers) == tuple(
+        kinds.count(kind) for kind in ("full_attention", "sliding_attention")
+    )
+    assert ours.window == (window or 0)
 
 
 # --- bytes -----------------------------------------------------------------------------------
@@ -513,6 +548,48 @@ def test_the_table_shows_what_the_caches_take(language: str) -> None:
         assert head.startswith("**") == bold
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_short_table_has_rows_of_the_long_one(language: str) -> None:
+    long, short = (cells(table(language)) for table in (tables.models, tables.chosen))
+    assert len(short) == len(tables.CHOSEN)
+    assert all(row in long for row in short)
+
+
+# what one layer of each kind caches for a token, made
+KINDS = {
+    "Llama-2-7B": lambda: KVCache(1, 32, 128, 1),
+    "Llama-3.1-8B": lambda: KVCache(1, 8, 128, 1),
+    "Falcon-7B": lambda: KVCache(1, 1, 64, 1),
+    "Gemma-3-27B": lambda: KVCache(1, 16, 128, 1, window=1024),
+    "DeepSeek-V3": lambda: LatentCache(1, 512, 64, 1),
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_table_of_variants_shows_what_a_layers_cache_holds(language: str) -> None:
+    shown = {name: count for *_, name, count in cells(tables.variants(language))}
+    for name, cache in KINDS.items():
+        assert int(shown.pop(name).replace(",", "")) * 4 == cache().nbytes
+    assert shown == {"Gemma-4-E2B": "0", "Qwen3.5-0.8B": "0"}
+    assert MODELS["Gemma-4-E2B"].config.shared_full_layers
+    assert MODELS["Qwen3.5-0.8B"].other_layers
+
+
+def test_nine_users_fit_and_ten_do_not() -> None:
+    model, room = MODELS["Llama-3.1-8B"], 24_564 * MIB - MODELS["Llama-3.1-8B"].weight_bytes
+    numbers = tables.numbers()
+    assert (numbers["token"], numbers["conversation"], numbers["users"]) == (
+        "128 KiB",
+        "1 GiB",
+        "9",
+    )
+    for batch, name, fits in ((9, "each_of_nine", True), (10, "each_of_ten", False)):
+        assert (kv_cache_bytes(model.config, 8192, batch) <= room) == fits
+        length = int(numbers[name].replace(",", ""))
+        assert kv_cache_bytes(model.config, length, batch) <= room
+        assert kv_cache_bytes(model.config, length + 1, batch) > room
+
+
 @pytest.mark.parametrize(("language", "none"), [("en", "no room"), ("zh", "放不下")])
 def test_what_fits_beside_the_weights(language: str, none: str) -> None:
     reported = [24_564 * MIB, 81_559 * MIB, 143_771 * MIB]
@@ -635,11 +712,11 @@ def test_models_come_by_name_in_the_order_of_the_file():
 
 
 @pytest.mark.formula(r"""
-\text{bytes} = b\, s\, \Bigl( \sum_{\text{full}} 2 g d\, T + \sum_{\text{windowed}} 2 g d \min(T, W)
-+ \sum_{\text{latent}} (c + r)\, T \Bigr)
+\text{bytes} = b\, s\, \Bigl( \sum_{\text{full}} 2 g d\, m + \sum_{\text{windowed}} 2 g d \min(m, W)
++ \sum_{\text{latent}} (d_c + d_r)\, m \Bigr)
 """)
 def test_the_formula_is_the_function_and_the_bytes_of_real_caches() -> None:
-    b, g, d, W, c, r = 2, 3, 5, 7, 11, 6
+    b, g, d, W, d_c, d_r = 2, 3, 5, 7, 11, 6
     config = KVConfig(
         full_layers=4 + 1,
         shared_full_layers=1,
@@ -649,17 +726,17 @@ def test_the_formula_is_the_function_and_the_bytes_of_real_caches() -> None:
         num_kv_heads=g,
         head_dim=d,
         window=W,
-        kv_rank=c,
-        rope_dim=r,
+        kv_rank=d_c,
+        rope_dim=d_r,
     )
     full, windowed, latent = range(4), range(8), range(9)
-    for T, (dtype, s) in itertools.product(
+    for m, (dtype, s) in itertools.product(
         (1, 6, 7, 20), ((torch.bfloat16, 2), (torch.float32, 4))
     ):
-        numbers = sum(2 * g * d * T for _ in full) + sum(2 * g * d * min(T, W) for _ in windowed)
-        numbers += sum((c + r) * T for _ in latent)
-        assert kv_cache_bytes(config, T, b, dtype) == b * s * numbers
-        made = [KVCache(b, g, d, T, dtype=dtype) for _ in full]
-        made += [KVCache(b, g, d, T, dtype=dtype, window=W) for _ in windowed]
-        made += [LatentCache(b, c, r, T, dtype=dtype) for _ in latent]
+        numbers = sum(2 * g * d * m for _ in full) + sum(2 * g * d * min(m, W) for _ in windowed)
+        numbers += sum((d_c + d_r) * m for _ in latent)
+        assert kv_cache_bytes(config, m, b, dtype) == b * s * numbers
+        made = [KVCache(b, g, d, m, dtype=dtype) for _ in full]
+        made += [KVCache(b, g, d, m, dtype=dtype, window=W) for _ in windowed]
+        made += [LatentCache(b, d_c, d_r, m, dtype=dtype) for _ in latent]
         assert sum(cache.nbytes for cache in made) == b * s * numbers

@@ -1,5 +1,6 @@
 """The figures on KV memory show the numbers of the models they name."""
 
+import itertools
 import math
 import re
 from xml.etree import ElementTree as ET
@@ -41,6 +42,23 @@ def taken(name: str, length: int) -> int:
             heads = (1, config.num_kv_heads, config.head_dim, length)
             total += layers * KVCache(*heads, window=window, **where).nbytes
     return total
+
+
+@languages
+def test_as_many_users_fit_on_the_card_as_are_drawn_before_its_end(language: str) -> None:
+    drawn: dict[str, list[ET.Element]] = {}
+    for element in root("users", language).iter():
+        if "data-part" in element.attrib:
+            drawn.setdefault(element.attrib["data-part"], []).append(element)
+    (weights,), (more,), (card,) = (drawn[part] for part in ("weights", "no-room", "card"))
+    end = float(re.findall(r"[ML]([\d.]+),", card.attrib["d"])[0])
+    scale = float(weights.attrib["width"]) / MODELS["Llama-3.1-8B"].weight_bytes
+    assert end - float(weights.attrib["x"]) == pytest.approx(scale * 24_564 * 2**20, abs=0.05)
+    each = scale * taken("Llama-3.1-8B", 8192)
+    lefts = [float(bar.attrib["x"]) for bar in (*drawn["user"], more)]
+    steps = [right - left for left, right in itertools.pairwise(lefts)]
+    assert steps == pytest.approx([each] * 9, abs=0.05)
+    assert lefts[-1] <= end < lefts[-1] + each
 
 
 @languages

@@ -12,6 +12,9 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from transformers import DeepseekV3Config, GptOssConfig, LlamaConfig
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from attn_docs import (
     GroupedQueryAttention,
@@ -656,12 +659,12 @@ MENDED = {
     "value_converted": ('heads["v_proj"] = num_kv_heads', "pass"),
     "key_heads_miscounted": ('"k_proj": num_heads', '"k_proj": num_kv_heads'),
     "value_turned": ("value = apply_rotary(value, positions)", "pass"),
-    "turned_apart": ("turn(key, -angles)", "turn(key, angles)"),
+    "turned_apart": ("rotate(key, -angles)", "rotate(key, angles)"),
     "offset_forgotten": ("torch.arange(x.size(1))", "cache.length + torch.arange(x.size(1))"),
     "positions_in_half": ("positions.to(x.dtype)", "positions.float()"),
     "positions_over_heads": (
-        "turn(query), turn(key)",
-        "(turn(x.transpose(1, 2)).transpose(1, 2) for x in (query, key))",
+        "rotate(query), rotate(key)",
+        "(rotate(x.transpose(1, 2)).transpose(1, 2) for x in (query, key))",
     ),
 }
 
@@ -684,7 +687,7 @@ def exhibited(name: str, module: ModuleType) -> tuple[Tensor, Tensor]:
         return module.attention(*(t.transpose(1, 2) for t in (query, key, value))), right
     if name == "positions_in_half":
         x, far = normal(2, 3, 5, 64).bfloat16(), torch.arange(5) + 300
-        return module.turn(x, far).double(), by_tables(x.double(), far, 1e4).bfloat16().double()
+        return module.rotate(x, far).double(), by_tables(x.double(), far, 1e4).bfloat16().double()
     if name == "other_layout":
         old = made("multi-head", rotary=RotaryEmbedding(4, interleaved=True))
         return module.load(old.state_dict(), 24, 6).double()(x), old(x)
@@ -740,7 +743,7 @@ def test_turned_apart_depends_on_the_sum() -> None:
 def test_in_bfloat16_positions_collapse() -> None:
     module = load("positions_in_half", mended=False)
     x = normal(1, 1, 1, 64).bfloat16().expand(1, 1, 3, 64)
-    first, second, third = module.turn(x, torch.tensor([256, 257, 258]))[0, 0]
+    first, second, third = module.rotate(x, torch.tensor([256, 257, 258]))[0, 0]
     assert first.equal(second)
     assert not first.equal(third)
     small = torch.arange(257)
@@ -786,10 +789,23 @@ def test_turning_both_the_other_way_reverses_the_distance() -> None:
 # --- tables ----------------------------------------------------------------------------------
 
 
-def test_the_table_counts_what_the_function_does() -> None:
+class Counting(TorchDispatchMode):
+    """Add up the elements that products, sums and differences of pairs make."""
+
+    found = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if func.name() in ("aten::mul.Tensor", "aten::add.Tensor", "aten::sub.Tensor"):
+            self.found += result.numel() if result.ndim == 4 else 0
+        return result
+
+
+def test_the_sentences_count_what_the_function_does() -> None:
     heads = tables.HEADS + tables.KV_HEADS
-    assert tables.counted(heads, 7, tables.HEAD_DIM) == tables.flops(7, 7).turn
-    assert tables.flops(7, 7).turn == 3 * 7 * 40 * 128
+    with Counting() as counting:
+        apply_rotary(torch.zeros(1, heads, 7, tables.HEAD_DIM), torch.arange(7))
+    assert counting.found == tables.flops(7, 7).rotate == 3 * 7 * 40 * 128
     with torch.device("meta"):
         layers = GroupedQueryAttention(tables.EMBED_DIM, tables.HEADS, tables.KV_HEADS, bias=False)
     weights = sum(p.numel() for p in layers.parameters())
@@ -798,20 +814,38 @@ def test_the_table_counts_what_the_function_does() -> None:
 
 
 def test_wavelengths_are_full_turns() -> None:
-    for theta in tables.THETAS.values():
-        speeds = [theta ** (-2 * i / 128) for i in range(64)]
-        for found, speed in zip(tables.wavelengths(theta).tolist(), speeds, strict=True):
-            assert found * speed == pytest.approx(2 * math.pi, rel=1e-9)
+    for model in tables.MODELS:
+        size = model.rotary_dim
+        speeds = [model.theta ** (-2 * i / size) for i in range(size // 2)]
+        found = tables.wavelengths(model.theta, size).tolist()
+        for wave, speed in zip(found, speeds, strict=True):
+            assert wave * speed == pytest.approx(2 * math.pi, rel=1e-9)
+        turns = sum(model.context * speed >= 2 * math.pi for speed in speeds)
+        assert tables.turned_once(model) == turns
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_table_of_waves_has_each_models_own_heads(language: str) -> None:
-    rows = [line.strip("|").split("|") for line in tables.waves(language).splitlines()[2:7]]
-    for column, (theta, head_dim) in enumerate(((1e4, 64), (1.5e5, 64), (5e5, 128)), 1):
-        pairs = [part * head_dim // 8 for part in range(4)] + [head_dim // 2 - 1]
-        waves = [2 * math.pi * theta ** (2 * i / head_dim) for i in pairs]
-        shown = [float(row[column].replace(",", "")) for row in rows]
-        assert shown == pytest.approx(waves, rel=5e-3)
+def test_models_are_those_of_transformers() -> None:
+    models = {model.name: model for model in tables.MODELS}
+    llama, oss, deepseek = LlamaConfig(), GptOssConfig(), DeepseekV3Config()
+    context = oss.rope_parameters["original_max_position_embeddings"]
+    for name, config, size, length in (
+        ("Llama", llama, llama.head_dim, llama.max_position_embeddings),
+        ("gpt-oss", oss, oss.head_dim, context),
+        ("DeepSeek-V3", deepseek, deepseek.qk_rope_head_dim, deepseek.max_position_embeddings),
+    ):
+        theta = config.rope_parameters["rope_theta"]
+        assert models[name] == (name, size, theta, length)
+
+
+def test_llama_3_1_has_as_many_other_speeds_as_the_page_says() -> None:
+    scaling = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    settings = {"rope_type": "llama3", "rope_theta": tables.LLAMA_3.theta} | scaling
+    settings["original_max_position_embeddings"] = tables.LLAMA_3.context
+    config = LlamaConfig(head_dim=128, max_position_embeddings=131072, rope_parameters=settings)
+    theirs, _ = ROPE_INIT_FUNCTIONS["llama3"](config)
+    ours = 2 * math.pi / tables.wavelengths(tables.LLAMA_3.theta)
+    other = (theirs.double() / ours - 1).abs() > 1e-4
+    assert tables.numbers()["rescaled"] == str(other.sum().item())
 
 
 def test_rotating_costs_operations_and_a_table_of_cosines_saves_most_of_them() -> None:

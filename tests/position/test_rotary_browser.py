@@ -11,7 +11,7 @@ def test_a_line_above_the_formulas_is_explained_under_them(visit):
     note = tab.locator(".symbols > :last-child")
     expect(note).to_contain_text("p: position of the query; q: a query of one head")
     expect(note.get_by_role("link")).to_have_text(
-        "turned_query = apply_rotary(query, torch.tensor([sleeps]))"
+        "rotated_query = apply_rotary(query, torch.tensor([chased]))"
     )
     for key in "pq":
         expect(tab.locator(f"mrow[data-symbol={key}]").first).to_have_class("lit")

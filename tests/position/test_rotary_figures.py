@@ -1,5 +1,7 @@
 """The figures on rotary positions show what the function does."""
 
+import cmath
+import itertools
 import math
 import re
 from xml.etree import ElementTree as ET
@@ -38,71 +40,89 @@ def vector(line: ET.Element) -> complex:
 @languages
 def test_vectors_of_the_same_distance_make_the_same_angle(language: str) -> None:
     panels, angles = groups("same-distance", language, "data-panel"), []
-    for panel, (cat, sleeps) in zip(panels.values(), figures.PLACES, strict=True):
+    for panel, (cat, chased) in zip(panels.values(), figures.PLACES, strict=True):
         lines = {line.get("data-vector"): vector(line) for line in marked(panel, "data-vector")}
-        query = complex(*figures.QUERY) * complex(math.cos(sleeps), math.sin(sleeps))
-        key = complex(*figures.KEY_VECTOR) * complex(math.cos(cat), math.sin(cat))
-        assert abs(lines["query"] / 14 - query) < 0.01
-        assert abs(lines["key"] / 14 - key) < 0.01
-        ratio = lines["query"] / lines["key"]
-        angles.append(math.atan2(ratio.imag, ratio.real))
-        score = (query * key.conjugate()).real
-        assert f"{score:.2f}" in [text.text.split()[-1] for text in panel.iter(f"{SVG}text")]
+        query = complex(*figures.QUERY) * cmath.exp(1j * chased)
+        key = complex(*figures.KEY_VECTOR) * cmath.exp(1j * cat)
+        assert abs(lines["query"] / figures.UNIT - query) < 0.01
+        assert abs(lines["key"] / figures.UNIT - key) < 0.01
+        angles.append(cmath.phase(lines["query"] / lines["key"]))
+        said = [text.text.replace("−", "-").split()[-1] for text in panel.iter(f"{SVG}text")]
+        assert f"{(query * key.conjugate()).real:.2f}" in said
+        assert f"{abs(math.degrees(angles[-1])):.0f}°" in said
     assert angles[0] == pytest.approx(angles[1], abs=0.01)
     assert abs(angles[0] - angles[2]) > 0.5
-    shown = [
-        tables.numbers()["score_one"],
-        tables.numbers()["score_one"],
-        tables.numbers()["score_back"],
-    ]
-    assert re.findall(r"\d\.\d\d", parse("same-distance", language)[1].text) == shown
+    numbers = tables.numbers()
+    shown = [numbers["score_one"], numbers["score_one"], numbers["score_other"]]
+    assert re.findall(r"−?\d\.\d\d", parse("same-distance", language)[1].text) == shown
 
 
 @languages
-def test_the_second_pair_turns_a_quarter_as_fast(language: str) -> None:
-    for pair, group in groups("two-speeds", language, "data-pair").items():
-        speed = figures.SLOW_THETA ** (-int(pair) / 2)
-        assert speed == (1, 0.25)[int(pair)]
-        lines = marked(group, "data-position")
-        assert [int(line.attrib["data-position"]) for line in lines] == list(range(figures.TURNS))
-        for position, line in enumerate(lines):
-            wanted = complex(math.cos(position * speed), math.sin(position * speed))
-            assert abs(vector(line) / 56 - wanted) < 0.01
+def test_the_shaded_angle_reaches_from_one_hand_to_the_other(language: str) -> None:
+    for panel in groups("same-distance", language, "data-panel").values():
+        (sector,) = marked(panel, "data-sector")
+        x, y, x1, y1, *_, x2, y2 = map(float, re.findall(r"-?[\d.]+", sector.attrib["d"]))
+        ends = {cmath.phase(complex(x1 - x, y - y1)), cmath.phase(complex(x2 - x, y - y2))}
+        hands = {cmath.phase(vector(line)) for line in marked(panel, "data-vector")}
+        assert sorted(ends) == pytest.approx(sorted(hands), abs=0.01)
 
 
 @languages
-def test_shades_are_the_cosines(language: str) -> None:
-    parts = groups("angles", language, "data-part")
-    shades = [float(rect.attrib["fill-opacity"]) for rect in parts["map"].iter(f"{SVG}rect")]
-    wanted = [
-        (1 + math.cos(position * figures.MAP_THETA ** (-2 * pair / figures.MAP_DIM))) / 2
-        for position in range(figures.MAP_POSITIONS)
-        for pair in range(figures.MAP_DIM // 2)
-    ]
-    assert shades == pytest.approx(wanted, abs=0.006)
-    legend = [float(rect.attrib["fill-opacity"]) for rect in parts["legend"].iter(f"{SVG}rect")]
-    labels = [text.text.replace("−", "-") for text in parts["legend"].iter(f"{SVG}text")][1:]
-    assert legend == pytest.approx([(1 + float(label)) / 2 for label in labels], abs=0.006)
-    assert "100" in parse("angles", language)[1].text
-    assert figures.MAP_THETA == 100
+def test_dials_show_each_pair_at_its_speed(language: str) -> None:
+    root, seen = parse("dials", language), []
+    for group in (g for g in root.iter(f"{SVG}g") if "data-pair" in g.attrib):
+        pair, position = int(group.attrib["data-pair"]), int(group.attrib["data-position"])
+        (hand,) = marked(group, "data-hand")
+        angle = position * 10000 ** (-2 * pair / figures.DIAL_DIM)
+        assert abs(vector(hand) / 20 - cmath.exp(1j * angle)) < 0.01
+        seen.append((position, pair))
+    assert seen == list(itertools.product(figures.DIAL_POSITIONS, figures.DIAL_PAIRS))
+    shown = [text.text for text in root.iter(f"{SVG}text")]
+    for pair in figures.DIAL_PAIRS:
+        assert f"{2 * math.pi * 10000 ** (pair / 32):,.0f}" in shown
 
 
 @languages
-def test_curves_are_the_mean_of_the_cosines(language: str) -> None:
-    parts = groups("distance", language, "data-part")
-    for theta in figures.CHART_THETAS:
-        (path,) = parts[f"theta-{theta:g}"].iter(f"{SVG}path")
+@pytest.mark.parametrize(("panel", "last"), [("near", 24), ("far", 4096)])
+def test_curves_are_the_mean_of_the_cosines(panel: str, last: int, language: str) -> None:
+    parts = groups("carry", language, "data-part")
+    for half, pairs in (("fast", range(16)), ("slow", range(16, 32))):
+        (path,) = parts[f"{panel}-{half}"].iter(f"{SVG}path")
         points = re.findall(r"[ML] ([\d.-]+) ([\d.-]+)", path.attrib["d"])
-        assert len(points) > figures.CHART_LENGTH // 2  # points in line are left out
-        speeds = [theta ** (-2 * i / figures.CHART_DIM) for i in range(figures.CHART_DIM // 2)]
         for x, y in points:
-            distance = round((float(x) - 36) / 290 * (figures.CHART_LENGTH - 1))
-            score = sum(math.cos(distance * speed) for speed in speeds) / len(speeds)
-            assert float(x) == pytest.approx(
-                36 + 290 * distance / (figures.CHART_LENGTH - 1), abs=0.02
-            )
-            assert float(y) == pytest.approx(24 + 160 * (1.05 - score) / 1.45, abs=0.15)
-        assert distance == figures.CHART_LENGTH - 1
+            left = 32 if panel == "near" else 222
+            distance = round((float(x) - left) / 160 * last)
+            score = sum(math.cos((distance - 1) * 10000 ** (-i / 32)) for i in pairs) / 16
+            assert float(y) == pytest.approx(30 + 144 * (1.08 - score) / 1.68, abs=0.2)
+        assert distance == last
+
+
+@languages
+def test_ticks_stand_at_wavelengths_on_their_side_of_the_context(language: str) -> None:
+    rows = groups("contexts", language, "data-model")
+    assert list(rows) == [model.name for model in tables.MODELS]
+    for model in tables.MODELS:
+        waves = [
+            2 * math.pi * model.theta ** (2 * i / model.rotary_dim)
+            for i in range(model.rotary_dim // 2)
+        ]
+        sides = {
+            path.attrib["data-side"]: re.findall(r"M([\d.]+)", path.attrib["d"])
+            for path in marked(rows[model.name], "data-side")
+        }
+        inside, outside = (list(map(float, sides[side])) for side in ("inside", "outside"))
+        assert inside + outside == pytest.approx(list(map(figures.place, waves)), abs=0.02)
+        assert len(inside) == sum(wave <= model.context for wave in waves)
+        (line,) = marked(rows[model.name], "data-context")
+        x = float(line.attrib["d"].removeprefix("M").partition(",")[0])
+        assert x == pytest.approx(figures.place(model.context), abs=0.02)
+        said = [text.text for text in rows[model.name].iter(f"{SVG}text")]
+        assert f"{model.context:,}" in said
+        assert any(
+            re.findall(r"\d+", text)
+            in ([str(len(inside)), str(len(waves))], [str(len(waves)), str(len(inside))])
+            for text in said
+        )
 
 
 @languages

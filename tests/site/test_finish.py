@@ -92,6 +92,15 @@ def test_a_folded_file_is_taken_along_once_and_installed_before(
     assert html.index('class="install"') < html.index("<details")
 
 
+def test_how_to_install_stands_in_no_fold(finished):
+    outer, done = "<details class=note><summary>more</summary>{}</details>", "<details></details>"
+    folder = finished(done + outer.format(outer.format(BLOCK)))
+    html = (folder / "index.html").read_text(encoding="utf-8")
+    before, after = html.split('<div class="install"')
+    assert before.count("<details") == before.count("</details>") == 1
+    assert after.index("<details class=note>") < after.index("language-python")
+
+
 def test_a_card_is_a_list_without_its_line(finished):
     math = "<math><semantics><mi>x</mi><annotation>n</annotation></semantics></math>"
     folder = finished(

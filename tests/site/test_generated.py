@@ -16,7 +16,8 @@ INCLUDE = re.compile(r'^ *--8<-- "(docs/[^"]+)"$', re.M)
 # what a sentence may hold: sizes chosen by the author, sections, versions and ids of sources
 NOT_PROSE = re.compile(
     r"^---\n.*?^---\n|^( *)(`{3,})[^\n]*\n.*?^\1\2$|`[^`\n]+`|\]\([^)]*\)|https?://\S+|<!--.*?-->"
-    r"|arXiv:\d{4}\.\d{4,5}|[Ss]ections? [\d.]+(?:(?:, | and )[\d.]+)*|第 [\d.、和 ]+ 节"
+    r"|arXiv:\d{4}\.\d{4,5}|[Ss]ections? [\d.]+(?:(?:, | and )[\d.]+)*|[\d.、和 ]+ 节"
+    r"|(?:Llama|Qwen|GPT-|Gemma) ?\d\.\d"
     r"|\{\{ [a-z0-9_.]+ \}\}",
     re.M | re.S,
 )

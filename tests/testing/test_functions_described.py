@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from attn_docs.exhibits.foundations import scores_in_half
 from attn_docs.testing import check_attention
 from attn_docs.testing.formula import Divisor, Hypothesis, divisor_value
 from attn_docs.testing.function_subject import HEAD_DIM, HEADS, KEYS, QUERIES, VALUE_DIM
@@ -18,6 +19,13 @@ sdpa = F.scaled_dot_product_attention
 
 def oracle(report):
     return found(report, "oracle")
+
+
+def test_scores_that_are_too_large_for_half_precision_are_noticed():
+    wrong = found(check_attention(scores_in_half.attention), "half precision")
+    assert "scores above 65504 before the scale overflow" in wrong.evidence
+    right = found(check_attention(sdpa), "half precision")
+    assert "scores above 65504 before the scale stay finite" in right.evidence
 
 
 # --- what is not known ------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from attn_docs import apply_rotary, merge_heads, split_heads
 
 
 def parts(attend, x):
-    """Return queries in two parts, latent vectors and rotary keys, neither normed nor turned."""
+    """Return queries in two parts, latent vectors and rotary keys, as the projections give them."""
     query = split_heads(attend.q_proj(x), attend.num_heads)  # b h n head_dim+rope_dim
     query, query_rope = query.split((attend.head_dim, attend.rope_dim), -1)
     entries = attend.kv_a_proj(x).unsqueeze(1)  # b 1 n kv_rank+rope_dim
@@ -15,12 +15,12 @@ def parts(attend, x):
     return query, query_rope, latent, key_rope
 
 
-def turn(x):
-    """Turn by position, counted from 0."""
+def rotate(x):
+    """Rotate by position, counted from 0."""
     return apply_rotary(x, torch.arange(x.size(2)), interleaved=True)
 
 
-def unpack(attend, latent):
+def up_project(attend, latent):
     """Return each head's keys, without the rotary part, and values."""
     unpacked = split_heads(attend.kv_b_proj(latent.squeeze(1)), attend.num_heads)
     return unpacked.split((attend.head_dim, attend.value_dim), -1)

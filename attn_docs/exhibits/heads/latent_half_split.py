@@ -1,9 +1,9 @@
-"""Bug: the rotary parts are turned in pairs of two halves, and not of neighbours."""
+"""Bug: the rotary parts are rotated in pairs of one element of each half, not of neighbours."""
 
 import torch
 
 from attn_docs import apply_rotary
-from attn_docs.exhibits.heads._latent import finish, join, parts, unpack
+from attn_docs.exhibits.heads._latent import finish, join, parts, up_project
 
 INTERLEAVED = False  # wrong: True
 
@@ -13,5 +13,5 @@ def attention(attend, x):
     positions = torch.arange(x.size(1))
     query_rope = apply_rotary(query_rope, positions, interleaved=INTERLEAVED)
     key_rope = apply_rotary(key_rope, positions, interleaved=INTERLEAVED)
-    key, value = unpack(attend, attend.kv_a_norm(latent))
+    key, value = up_project(attend, attend.kv_a_norm(latent))
     return finish(attend, join(query, query_rope), join(key, key_rope), value)

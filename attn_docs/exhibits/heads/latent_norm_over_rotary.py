@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from attn_docs.exhibits.heads._latent import finish, join, parts, turn, unpack
+from attn_docs.exhibits.heads._latent import finish, join, parts, rotate, up_project
 
 
 def attention(attend, x):
@@ -13,6 +13,6 @@ def attention(attend, x):
     normed = F.rms_norm(entry[..., :size], (size,), eps=1e-6)
     entry = torch.cat((normed, entry[..., size:]), -1)
     latent, key_rope = entry.split((attend.kv_rank, attend.rope_dim), -1)
-    key, value = unpack(attend, latent * attend.kv_a_norm.weight)
-    query = join(query, turn(query_rope))
-    return finish(attend, query, join(key, turn(key_rope)), value)
+    key, value = up_project(attend, latent * attend.kv_a_norm.weight)
+    query = join(query, rotate(query_rope))
+    return finish(attend, query, join(key, rotate(key_rope)), value)

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from attn_docs.exhibits.heads._latent import finish, join, parts, turn, unpack
+from attn_docs.exhibits.heads._latent import finish, join, parts, rotate, up_project
 
 
 class Attention(nn.Module):
@@ -20,8 +20,8 @@ class Attention(nn.Module):
     def forward(self, x):
         query, query_rope, latent, _ = parts(self.attend, x)
         rotary = self.rotary_keys(x).unflatten(-1, (-1, self.attend.rope_dim))  # b n heads rope_dim
-        rotary, latent = turn(rotary.transpose(1, 2)), self.attend.kv_a_norm(latent)
+        rotary, latent = rotate(rotary.transpose(1, 2)), self.attend.kv_a_norm(latent)
         entries = torch.cat((latent.squeeze(1), rotary.transpose(1, 2).flatten(2)), -1)
-        key, value = unpack(self.attend, latent)
-        output = finish(self.attend, join(query, turn(query_rope)), join(key, rotary), value)
+        key, value = up_project(self.attend, latent)
+        output = finish(self.attend, join(query, rotate(query_rope)), join(key, rotary), value)
         return output, entries.nbytes

@@ -13,6 +13,6 @@ def convert(multi, groups):
     for name in ("q_proj", "out_proj"):
         new.get_submodule(name).load_state_dict(multi.get_submodule(name).state_dict())
     for name in ("k_proj",):  # wrong: ("k_proj", "v_proj")
-        rows = multi.get_submodule(name).weight.view(groups, -1, size, embed_dim)  # g r d embed
+        rows = multi.get_submodule(name).weight.view(groups, -1, size, embed_dim)  # g h/g d D
         new.get_submodule(name).weight.copy_(rows.mean(1).flatten(0, 1))
     return new

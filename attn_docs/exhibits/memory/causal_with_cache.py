@@ -1,10 +1,10 @@
-"""Bug: `is_causal=True` with a cache: PyTorch levels the first query with the first key."""
+"""Bug: `is_causal=True` with a cache: PyTorch aligns the first query with the first key."""
 
 import torch
 import torch.nn.functional as F
 
 
-def step(query, key, value, cache):  # b h n d, b g n d, b g n d: the new words
+def step(query, key, value, cache):  # b h n d, b g n d, b g n d: the new tokens
     if cache is not None:
         key = torch.cat((cache[0], key), dim=2)  # b g m d
         value = torch.cat((cache[1], value), dim=2)

@@ -2,5 +2,5 @@
 
 
 def intensity(num_heads, num_kv_heads, bytes_per_number):
-    per_word = 2 * num_heads  # wrong: 4 * num_heads, for each number of a key and a value
-    return per_word / (2 * num_kv_heads * bytes_per_number)
+    per_token = 2 * num_heads  # wrong: 4 * num_heads, for each element of a key and a value
+    return per_token / (2 * num_kv_heads * bytes_per_number)

@@ -1,4 +1,4 @@
-"""Bug: each key head is repeated for its query heads, so h/g times as many bytes are moved."""
+"""Bug: each KV head is repeated for its query heads, so h/g times as many bytes are read."""
 
 import torch
 

@@ -4,9 +4,9 @@ import torch
 import torch.nn.functional as F
 
 
-def step(query, key, value, cache, rotary):  # b h n d, b g n d, b g n d: the new words
+def step(query, key, value, cache, rotary):  # b h n d, b g n d, b g n d: the new tokens
     past = 0 if cache is None else cache[0].size(2)
-    positions = torch.arange(query.size(2))  # wrong: every new word stands at 0
+    positions = torch.arange(query.size(2))  # wrong: every new token stands at 0
     query, key = rotary(query, positions), rotary(key, positions)
     if cache is not None:
         key = torch.cat((cache[0], key), dim=2)  # b g m d

@@ -1,4 +1,4 @@
-"""Bug: the key projection is reordered as if it made as many heads as the query projection."""
+"""Bug: the key projection is reordered as if it had as many heads as the query projection."""
 
 from attn_docs import rotary_to_half_split
 

@@ -1,4 +1,4 @@
-"""Bug: weights made for pairs of neighbours are used with pairs of one number of each half."""
+"""Bug: weights trained with interleaved pairs are used with half-split pairs."""
 
 from attn_docs import MultiHeadAttention, RotaryEmbedding
 

@@ -3,7 +3,7 @@
 import torch
 
 
-def turn(x, positions, theta=10000.0):  # b h n d, n
+def rotate(x, positions, theta=10000.0):  # b h n d, n
     size = x.size(-1)
     positions = positions.to(x.dtype)  # wrong: positions.float()
     angles = positions[:, None] / theta ** (torch.arange(0, size, 2) / size)  # n d/2

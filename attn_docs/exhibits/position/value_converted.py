@@ -1,4 +1,4 @@
-"""Bug: the rows of the value projection are reordered too, though values are never turned."""
+"""Bug: the rows of the value projection are reordered too, though values are never rotated."""
 
 from attn_docs import rotary_to_half_split
 

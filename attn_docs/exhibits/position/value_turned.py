@@ -1,4 +1,4 @@
-"""Bug: the values are turned as well."""
+"""Bug: the values are rotated as well."""
 
 import torch.nn.functional as F
 

@@ -412,6 +412,9 @@ def _dropped(ratio: Tensor, sums: Tensor, tolerance: float) -> Judgement:
     return failed(f"weights are {ratio.min():.3g} to {ratio.max():.3g} times those without", reason)
 
 
+LARGE_SCORE = 80_000  # too large for float16, and divided by √2 or more no longer
+
+
 def half_precision(insight: FunctionInsight) -> Judgement:
     """In float16 the output is finite and close to float64's; say how large scores may be."""
     if insight.subject.dtype in HALVES:
@@ -421,7 +424,8 @@ def half_precision(insight: FunctionInsight) -> Judgement:
         return judgement
     half = replace(insight.subject, dtype=torch.float16)
     query, key, value = half.inputs(**_square(half))
-    large = half.attend((30 * query).abs(), (30 * key).abs(), value)
+    size = (LARGE_SCORE / query.size(-1)) ** 0.5  # of each component: then all scores are so large
+    large = half.attend(torch.full_like(query, size), torch.full_like(key, size), value)
     limit = (
         "scores above 65504 before the scale stay finite"
         if large.isfinite().all()

@@ -18,6 +18,7 @@ from docs._tools.page import Place
 HEADING = "</h1>"
 BLOCK = re.compile('<details class="package">|<div class="language-python')
 PACKAGE = re.compile(r"^ *(?:from|import) attn_docs\b", re.M)  # in a block that needs it
+FOLD = re.compile("<details[ >]|</details>")
 CODE = re.compile("`(.*?)`")
 INSTALL = '<p id="install"></p>'  # where a page wants the line, if not above its first block
 STARTS = {"", "reference/api"}  # pages that lead to others, and offer nothing themselves
@@ -122,9 +123,23 @@ def with_links(html: str, page: Page, needs_package: bool) -> str:
         html = html.replace(HEADING, f"{HEADING}\n{_links(page)}\n", 1)
     if INSTALL in html:
         return html.replace(INSTALL, f'<a id="install"></a>{_install(page)}')
-    if not needs_package:
+    first = BLOCK.search(html)
+    if not needs_package or first is None:
         return html
-    return BLOCK.sub(lambda first: f"{_install(page)}\n{first[0]}", html, count=1)
+    around = _folds_around(html[: first.start()])
+    place = around[0] if around else first.start()
+    return f"{html[:place]}{_install(page)}\n{html[place:]}"
+
+
+def _folds_around(before: str) -> list[int]:
+    """Return where the folds start that are still open at the end of a text."""
+    starts: list[int] = []
+    for tag in FOLD.finditer(before):
+        if tag[0] == "</details>":
+            starts.pop()
+        else:
+            starts.append(tag.start())
+    return starts
 
 
 def _links(page: Page) -> str:

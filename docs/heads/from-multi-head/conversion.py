@@ -16,6 +16,7 @@ from docs._kit.measure import one_thread
 HEADS, STEPS, MORE = 4, 120, 6  # 6 is 5 % of 120
 RATE, RATE_AFTER = 0.02, 0.01
 METHODS = ("mean", "first", "random")
+SEEDS = 5  # models that the table is about; figures show the first
 AT = (0, MORE, 2 * MORE)  # further steps after which the losses are shown
 # who may share with whom: the three ways to make two pairs of four heads
 PAIRINGS = ((0, 1, 2, 3), (0, 2, 1, 3), (0, 3, 1, 2))
@@ -47,25 +48,25 @@ def _tested(model: nn.Module) -> float:
 
 
 @functools.cache
-def trained() -> NextWord:
-    """Return the trained multi-head model."""
+def trained(seed: int = 0) -> NextWord:
+    """Return the trained multi-head model: its weights and its data are drawn by the seed."""
     with one_thread():
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         model = NextWord(MultiHeadAttention(EMBED_DIM, HEADS)).double()
-        train(model, STEPS, RATE, seed=0)
+        train(model, STEPS, RATE, seed=10 * seed)
         return model
 
 
-def attention() -> MultiHeadAttention:
+def attention(seed: int = 0) -> MultiHeadAttention:
     """Return the trained model's multi-head attention."""
-    module = trained().attention
+    module = trained(seed).attention
     assert isinstance(module, MultiHeadAttention)  # noqa: S101 - for the type checker
     return module
 
 
-def with_attention(module: nn.Module) -> NextWord:
+def with_attention(module: nn.Module, seed: int = 0) -> NextWord:
     """Return a copy of the trained model around another attention."""
-    model = copy.deepcopy(trained())
+    model = copy.deepcopy(trained(seed))
     model.attention = module
     return model
 
@@ -77,14 +78,16 @@ def tested(module: nn.Module) -> float:
 
 
 @functools.cache
-def losses(method: str, kv_heads: int) -> tuple[float, ...]:
+def losses(method: str, kv_heads: int, seed: int = 0) -> tuple[float, ...]:
     """Return the losses after 0, 1, … further steps; method "none" is no conversion."""
     with one_thread():
-        torch.manual_seed(0)
-        module: nn.Module = copy.deepcopy(attention())
+        old = attention(seed)
+        torch.manual_seed(seed)
+        module: nn.Module = copy.deepcopy(old)
         if method != "none":
-            module = multi_head_to_grouped_query(attention(), kv_heads, method=method)
-        return tuple(train(with_attention(module), 2 * MORE, RATE_AFTER, seed=2))
+            module = multi_head_to_grouped_query(old, kv_heads, method=method)
+        model = with_attention(module, seed)
+        return tuple(train(model, 2 * MORE, RATE_AFTER, seed=10 * seed + 2))
 
 
 @torch.no_grad()
@@ -101,7 +104,7 @@ def reordered(module: MultiHeadAttention, order: Sequence[int]) -> MultiHeadAtte
 
 @torch.no_grad()
 def aligned(module: MultiHeadAttention, kv_heads: int) -> MultiHeadAttention:
-    """Return the same attention, each head turned towards the first of its group."""
+    """Return the same attention, each head rotated towards the first of its group."""
     new, size = copy.deepcopy(module), module.head_dim
     for i in range(HEADS):
         first = i - i % (HEADS // kv_heads)
@@ -110,18 +113,18 @@ def aligned(module: MultiHeadAttention, kv_heads: int) -> MultiHeadAttention:
             torch.cat((layer.weight, layer.bias.unsqueeze(1)), dim=1)
             for layer in (new.k_proj, new.v_proj)
         )
-        turn = nearest_turn(key[mine], key[its])
+        rotation = nearest_rotation(key[mine], key[its])
         for layer in (new.q_proj, new.k_proj):
             for rows in layer.parameters():
-                rows[mine] = turn @ rows[mine]
-        turn = nearest_turn(value[mine], value[its])
+                rows[mine] = rotation @ rows[mine]
+        rotation = nearest_rotation(value[mine], value[its])
         for rows in new.v_proj.parameters():
-            rows[mine] = turn @ rows[mine]
-        new.out_proj.weight[:, mine] = new.out_proj.weight[:, mine] @ turn.T
+            rows[mine] = rotation @ rows[mine]
+        new.out_proj.weight[:, mine] = new.out_proj.weight[:, mine] @ rotation.T
     return new
 
 
-def nearest_turn(rows: Tensor, target: Tensor) -> Tensor:
+def nearest_rotation(rows: Tensor, target: Tensor) -> Tensor:
     """Return the orthogonal matrix that brings the rows nearest to the target's."""
     left, _, right = torch.linalg.svd(target @ rows.T)
     return left @ right

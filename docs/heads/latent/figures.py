@@ -8,8 +8,8 @@ import matplotlib.style
 from docs._kit import chart
 from docs._kit.draw import (
     ACCENT,
+    ACCENT_2,
     INK,
-    ON_ACCENT,
     SOFT,
     arrow,
     box,
@@ -21,172 +21,88 @@ from docs._kit.measured import load
 from docs._kit.text import Words, texts
 
 from .benchmark import CONTEXTS, WAYS
-from .tables import KV_HEADS, V3, grouped_cache, kept
+from .tables import V3, cached_elements, keys_and_values
 
 KEY = "heads-latent"
-OUTLINE = {"fill": "none", "stroke": INK, "stroke_width": 1.25}
-_PANEL_H = 300
-
-
-def flow(language: str) -> str:
-    """Draw the layer at DeepSeek-V3's sizes; what is kept is highlighted."""
-    sizes = {
-        "embed": f"{V3.embed_dim:,}",
-        "q_rank": f"{V3.q_rank:,}",
-        "h": str(V3.num_heads),
-        "c": str(V3.kv_rank),
-        "d": str(V3.head_dim),
-        "r": str(V3.rope_dim),
-        "e": str(V3.value_dim),
-        "kept": str(kept()),
-    }
-    text = {name: line.format(**sizes) for name, line in texts(__file__, "flow", language).items()}
-    drawing = canvas(340, 470)
-
-    box(drawing, 1, 1, 338, 34, **OUTLINE)
-    write(drawing, f"x: {sizes['embed']}", 170, 18, font_weight="bold")
-    _queries(drawing, text, sizes)
-    _keys_and_values(drawing, text, sizes)
-    _heads(drawing, text, sizes)
-    return finish(drawing.as_svg(header=""), f"{KEY}-flow", text["title"], text["desc"])
-
-
-def _layer(drawing: drawsvg.Drawing, name: str, x: float, y: float, width: float) -> None:
-    box(drawing, x, y, width, 28)
-    write(drawing, name, x + width / 2, y + 14, font_weight="bold")
-
-
-def _note(drawing: drawsvg.Drawing, words: str, x: float, y: float, **attributes: object) -> None:
-    write(drawing, words, x, y, 12, **{"text_anchor": "start", **attributes})
-
-
-def _queries(drawing: drawsvg.Drawing, text: Words, sizes: dict[str, str]) -> None:
-    for name, y in (("q_a_proj", 57), ("q_a_norm", 109), ("q_b_proj", 161)):
-        arrow(drawing, (44, y - (20 if y == 57 else 22)), (44, y - 2))
-        _layer(drawing, name, 1, y, 148)
-        _note(drawing, sizes["embed"] if y == 57 else sizes["q_rank"], 51, y - 12)
-    for x in (35, 114):
-        arrow(drawing, (x, 191), (x, 221))
-    _note(drawing, f"{sizes['h']} × {sizes['d']}", 32, 231, text_anchor="middle")
-    _note(drawing, f"{sizes['h']} × {sizes['r']}", 114, 231, text_anchor="middle")
-    arrow(drawing, (35, 241), (35, 361))
-    arrow(drawing, (114, 241), (114, 257))
-    _layer(drawing, text["turn"], 79, 259, 70)
-    arrow(drawing, (114, 289), (114, 361))
-
-
-def _keys_and_values(drawing: drawsvg.Drawing, text: Words, sizes: dict[str, str]) -> None:
-    arrow(drawing, (265, 37), (265, 55))
-    _note(drawing, sizes["embed"], 272, 46)
-    _layer(drawing, "kv_a_proj", 191, 57, 148)
-    for x, size in ((233, sizes["c"]), (311, sizes["r"])):
-        arrow(drawing, (x, 87), (x, 107))
-        _note(drawing, size, x + 7, 97)
-        arrow(drawing, (x, 139), (x, 159))
-    _layer(drawing, "kv_a_norm", 191, 109, 84)
-    _layer(drawing, text["turn"], 283, 109, 56)
-    group = drawsvg.Group(data_part="kept")
-    box(group, 191, 161, 148, 34, lit=True)
-    write(group, text["kept"], 265, 178, fill=ON_ACCENT, font_weight="bold")
-    drawing.append(group)
-    arrow(drawing, (233, 197), (233, 217))
-    _note(drawing, sizes["c"], 240, 207)
-    _layer(drawing, "kv_b_proj", 191, 219, 84)
-    arrow(drawing, (311, 197), (311, 257))
-    _note(drawing, sizes["r"], 318, 227)
-    _note(drawing, text["all"], 311, 267, text_anchor="middle")
-    arrow(drawing, (311, 277), (311, 361))
-    for x, name in ((208, "keys"), (258, "values")):
-        arrow(drawing, (x, 249), (x, 289))
-        _note(drawing, text[name], x, 299, text_anchor="middle")
-        arrow(drawing, (x, 326), (x, 361))
-    _note(drawing, text["each"], 233, 316, text_anchor="middle")
-
-
-def _heads(drawing: drawsvg.Drawing, text: Words, sizes: dict[str, str]) -> None:
-    box(drawing, 1, 363, 338, 46, stroke=INK, stroke_width=0.75)
-    write(drawing, text["attend"], 170, 377, font_weight="bold")
-    write(drawing, text["sizes"], 170, 396, 12)
-    arrow(drawing, (170, 411), (170, 431))
-    _note(drawing, f"{sizes['h']} × {sizes['e']}", 177, 421)
-    _layer(drawing, f"out_proj → {sizes['embed']}", 85, 433, 170)
-
-
-# how many cells of a head's size each kind keeps
-KINDS = {name: grouped_cache(g).growing / V3.head_dim for name, g in KV_HEADS.items()}
-KINDS["latent"] = kept() / V3.head_dim
-
-
-def kept_cells(language: str) -> str:
-    """Draw what is kept of a word as cells of a head's size."""
-    text, size = texts(__file__, "kept", language), V3.head_dim
-    drawing = canvas(340, 234)
-    write(drawing, text["cell"].format(d=size), 340, 8, 12, text_anchor="end")
-    top = 0.0
-    for name, count in KINDS.items():
-        write(drawing, text[name], 0, top + 8, 12, text_anchor="start", font_weight="bold")
-        lit = name == "latent"
-        group = drawsvg.Group(data_kind=name, fill=ACCENT if lit else SOFT, stroke=INK)
-        group.args["stroke-width"] = 0.5
-        for index in range(int(count + 0.5)):
-            width = 10 * min(1.0, count - index)
-            x, y = 1 + 10.5 * (index % 32), top + 19 + 10.5 * (index // 32)
-            group.append(drawsvg.Rectangle(x, y, width, 10))
-        drawing.append(group)
-        top += 26 + 10.5 * max(1, count / 32) + 6
-    rows = text["comma"].join(
-        text["row"].format(name=text[name], count=count) for name, count in KINDS.items()
-    )
-    desc = text["desc"].format(d=size, rows=rows)
-    return finish(drawing.as_svg(header=""), f"{KEY}-kept", text["title"], desc)
+WIDE, PANEL = 344, 164  # the drawing, one of its two panels
+CACHE_LEFT, CACHE_WIDE = 60, 104  # of a panel: the latent vectors and the rotary keys
+ROTARY = CACHE_WIDE * V3.rope_dim / (V3.kv_rank + V3.rope_dim)
+ATTEND_TOP = 262
 
 
 def forms(language: str) -> str:
-    """Draw where the halves of kv_b_proj stand in both forms, of one head."""
-    sizes = {"c": V3.kv_rank, "d": V3.head_dim, "e": V3.value_dim}
+    """Draw what is cached, what is made of it, and where the matrices stand, in both forms."""
+    sizes = {"c": V3.kv_rank, "d": V3.head_dim, "r": V3.rope_dim, "e": V3.value_dim}
+    sizes |= {"h": V3.num_heads, "made": f"{keys_and_values():,}", "cached": cached_elements()}
     text = {name: line.format(**sizes) for name, line in texts(__file__, "forms", language).items()}
-    ways = texts(__file__, "ways", language)
-    drawing = canvas(340, _PANEL_H)
-    for name, left in (("naive", 0), ("absorbed", 178)):
+    drawing = canvas(WIDE, 410)
+    for name, left in (("naive", 0), ("absorbed", WIDE - PANEL)):
         group = drawsvg.Group(data_form=name)
-        write(group, ways[name], left + 80, 8, font_weight="bold")
-        _names(group, text["query"], left + 36, 34)
-        _names(group, text["kept"], left + 124, 34)
-        naive = name == "naive"
-        if naive:
-            arrow(group, (left + 124, 46), (left + 124, 70))
-            _matrix(group, "W_UK, W_UV", text["m"], left + 82, 72, 84)
-            arrow(group, (left + 124, 114), (left + 124, 132))
-            _names(group, text["keys"], left + 124, 143)
-            arrow(group, (left + 124, 154), (left + 124, 172))
-            arrow(group, (left + 36, 46), (left + 36, 172))
-        else:
-            arrow(group, (left + 36, 46), (left + 36, 70))
-            _matrix(group, "W_UKᵀ", text["n"], left, 72, 72)
-            arrow(group, (left + 36, 114), (left + 36, 132))
-            _names(group, text["absorbed_query"], left + 36, 143)
-            arrow(group, (left + 36, 154), (left + 36, 172))
-            arrow(group, (left + 124, 46), (left + 124, 172))
-        box(group, left, 174, 160, 28)
-        write(group, text["score"], left + 80, 188, font_weight="bold")
-        arrow(group, (left + 80, 204), (left + 80, 220 if not naive else 276))
-        if not naive:
-            _matrix(group, "W_UV", text["n"], left + 44, 222, 72)
-            arrow(group, (left + 80, 264), (left + 80, 276))
-            write(group, text["mixed"], left + 86, 212, 11, text_anchor="start")
-        _names(group, text["result"], left + 80, 287)
+        write(group, text[name], left + PANEL / 2, 8, font_weight="bold")
+        _cache(group, text, left)
+        (_naive if name == "naive" else _absorbed)(group, text, left)
+        box(group, left, ATTEND_TOP, PANEL, 28)
+        write(group, text["attend"], left + PANEL / 2, ATTEND_TOP + 14, font_weight="bold")
         drawing.append(group)
     return finish(drawing.as_svg(header=""), f"{KEY}-forms", text["title"], text["desc"])
 
 
-def _names(parent: drawsvg.Group, name: str, x: float, y: float) -> None:
-    write(parent, name, x, y, 12)
+def _cache(group: drawsvg.Group, text: Words, left: float) -> None:
+    """Draw the cached rows, the same in both forms, and the query beside them."""
+    write(group, text["cached"], left + PANEL - 2, 34, 12, text_anchor="end")
+    _rows(group, left + CACHE_LEFT, 44, CACHE_WIDE - ROTARY, part="cached", fill=ACCENT)
+    right = left + CACHE_LEFT + CACHE_WIDE - ROTARY
+    _rows(group, right + 2, 44, ROTARY - 2, part="rotary", fill=ACCENT_2)
+    arrow(group, (left + PANEL - 5, 96), (left + PANEL - 5, ATTEND_TOP - 2))
+    write(group, text["query"], left + 28, 58, 12)
+    write(group, text["query_size"], left + 28, 74, 12)
 
 
-def _matrix(parent: drawsvg.Group, name: str, times: str, x: float, y: float, width: float) -> None:
-    box(parent, x, y, width, 40, lit=True)
-    write(parent, name, x + width / 2, y + 13, 11, fill=ON_ACCENT, font_weight="bold")
-    write(parent, times, x + width / 2, y + 29, 12, fill=ON_ACCENT)
+def _rows(
+    group: drawsvg.Group, x: float, y: float, width: float, *, part: str, **look: object
+) -> None:
+    rows = drawsvg.Group(data_part=part, **look)
+    for row in range(4):
+        rows.append(drawsvg.Rectangle(x, y + 12 * row, width, 10))
+    group.append(rows)
+
+
+def _naive(group: drawsvg.Group, text: Words, left: float) -> None:
+    middle = left + 104
+    arrow(group, (middle, 96), (middle, 114))
+    _matrix(group, "W_UK, W_UV", text["m"], left + 56, 116, 96)
+    arrow(group, (middle, 158), (middle, 172))
+    rows = drawsvg.Group(data_part="made", fill=SOFT, stroke=INK, stroke_width=0.75)
+    for row in range(4):
+        rows.append(drawsvg.Rectangle(left + 54, 174 + 9 * row, 100, 8))
+    group.append(rows)
+    write(group, text["made"], middle, 219, 12)
+    write(group, text["made_size"], middle, 234, 12)
+    arrow(group, (middle, 244), (middle, ATTEND_TOP - 2))
+    arrow(group, (left + 28, 86), (left + 28, ATTEND_TOP - 2))
+    arrow(group, (left + PANEL / 2, ATTEND_TOP + 30), (left + PANEL / 2, 386))
+    write(group, text["result"], left + PANEL / 2, 398, 12)
+
+
+def _absorbed(group: drawsvg.Group, text: Words, left: float) -> None:
+    arrow(group, (left + 28, 86), (left + 28, 114))
+    _matrix(group, "W_UKᵀ", text["once"], left, 116, 92)
+    arrow(group, (left + 28, 158), (left + 28, 200))
+    write(group, text["absorbed_query"], left + 28, 212, 12)
+    arrow(group, (left + 28, 224), (left + 28, ATTEND_TOP - 2))
+    arrow(group, (left + 120, 96), (left + 120, ATTEND_TOP - 2))
+    middle = left + PANEL / 2
+    arrow(group, (middle, ATTEND_TOP + 30), (middle, 326))
+    write(group, text["mixed"], middle + 8, 309, 12, text_anchor="start")
+    _matrix(group, "W_UV", text["once"], middle - 46, 328, 92)
+    arrow(group, (middle, 370), (middle, 386))
+    write(group, text["result"], middle, 398, 12)
+
+
+def _matrix(group: drawsvg.Group, name: str, times: str, x: float, y: float, width: float) -> None:
+    box(group, x, y, width, 40, fill="none", stroke=INK, stroke_width=1.25)
+    write(group, name, x + width / 2, y + 13, 12, font_weight="bold")
+    write(group, times, x + width / 2, y + 29, 12)
 
 
 def times() -> dict[str, list[float]]:
@@ -239,8 +155,6 @@ def measured(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "flow": flow,
-    "kept": kept_cells,
     "forms": forms,
     "measured": measured,
 }

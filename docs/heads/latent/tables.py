@@ -1,6 +1,5 @@
-"""What latent attention costs: parameters, kept numbers, FLOPs of its two forms, their time."""
+"""What latent attention costs: FLOPs of its two forms, what each makes, their measured time."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
@@ -26,19 +25,25 @@ class Sizes(NamedTuple):
 
 
 V3 = Sizes(7168, 128, 512, 1536, 128, 64, 128)  # DeepSeek-V3
-LAYERS, V2_LAYERS = 61, 60  # of DeepSeek-V3 and DeepSeek-V2
+LAYERS = 61  # of DeepSeek-V3
 LENGTH, CHUNK = 8192, 512
-KV_HEADS = {"multi-head": 128, "grouped": 8, "multi-query": 1}
 
 
-def kept(sizes: Sizes = V3) -> int:
-    """Count the numbers that a layer keeps of a position."""
+def cached_elements(sizes: Sizes = V3) -> int:
+    """Count the elements that a layer caches for a token."""
     return sizes.kv_rank + sizes.rope_dim
 
 
-def unpacked(sizes: Sizes = V3) -> int:
-    """Count the numbers of a position's unpacked keys and values."""
+def keys_and_values(sizes: Sizes = V3) -> int:
+    """Count the elements of a token's keys and values in all heads."""
     return sizes.num_heads * (sizes.head_dim + sizes.rope_dim + sizes.value_dim)
+
+
+def made(sizes: Sizes, n: int, m: int, *, absorb: bool) -> int:
+    """Count the elements that a form writes besides the result, for n queries and m tokens."""
+    if absorb:
+        return n * sizes.num_heads * (cached_elements(sizes) + sizes.kv_rank)  # queries, mixtures
+    return m * keys_and_values(sizes)
 
 
 def flops(sizes: Sizes, n: int, m: int, *, absorb: bool) -> int:
@@ -56,87 +61,34 @@ def projection_flops(sizes: Sizes, n: int) -> int:
     return 2 * n * (embed * q + q * h * (d + r) + embed * (c + r) + h * e * embed)
 
 
-def grouped_flops(kv_heads: int, n: int, m: int, sizes: Sizes = V3) -> int:
-    """Count the FLOPs of keys, values, scores and mixing with heads of `head_dim`."""
-    d = sizes.head_dim
-    return 2 * n * sizes.embed_dim * 2 * kv_heads * d + 4 * sizes.num_heads * n * m * d
-
-
-def parameters(sizes: Sizes = V3) -> int:
-    """Count the weights of a layer."""
-    embed, h, c, q, d, r, e = sizes
-    queries = embed * q + q + q * h * (d + r)
-    return queries + embed * (c + r) + c + c * h * (d + e) + h * e * embed
-
-
-def grouped_parameters(kv_heads: int, sizes: Sizes = V3) -> int:
-    """Count the weights of a layer of grouped-query attention with the same heads."""
-    return 2 * sizes.embed_dim * (sizes.num_heads + kv_heads) * sizes.head_dim
-
-
-def grouped_cache(kv_heads: int) -> KVConfig:
-    """Return what a layer of grouped-query attention with the same heads keeps."""
-    return KVConfig(full_layers=1, num_kv_heads=kv_heads, head_dim=V3.head_dim)
-
-
 def latent_cache(layers: int = 1) -> KVConfig:
-    """Return what layers of latent attention keep."""
+    """Return what layers of latent attention cache."""
     return KVConfig(latent_layers=layers, kv_rank=V3.kv_rank, rope_dim=V3.rope_dim)
-
-
-def kinds() -> Iterator[tuple[str, int, KVConfig, int]]:
-    """Yield each kind of attention: weights, what a layer keeps, FLOPs of one new word."""
-    for name, kv_heads in KV_HEADS.items():
-        work = grouped_flops(kv_heads, 1, LENGTH)
-        yield name, grouped_parameters(kv_heads), grouped_cache(kv_heads), work
-    down = 2 * V3.embed_dim * kept()  # kv_a_proj
-    for name in ("absorbed", "naive"):
-        work = down + flops(V3, 1, LENGTH, absorb=name == "absorbed")
-        yield name, parameters(), latent_cache(), work
-
-
-def cost(language: str) -> str:
-    """Return parameters, kept numbers and FLOPs of the four kinds of attention."""
-    text = texts(__file__, "cost", language)
-    rows = (
-        (
-            text[name],
-            f"{weights / 1e6:,.1f} M",
-            f"{cache.growing:,}",
-            f"{kv_cache_bytes(cache, 1):,} B",
-            f"{work / 1e9:,.2f} G",
-        )
-        for name, weights, cache, work in kinds()
-    )
-    caption = text["caption"].format(
-        embed=V3.embed_dim, h=V3.num_heads, d=V3.head_dim, before=LENGTH - 1
-    )
-    return f"{table(text['header'], rows)}\n\n{caption}"
 
 
 CASES = {"word": (1, LENGTH), "chunk": (CHUNK, LENGTH), "text": (LENGTH, LENGTH)}
 
 
 def forms(language: str) -> str:
-    """Return the FLOPs of both forms for one word, a chunk, a whole text."""
+    """Return FLOPs, and what is made, of both forms for one token, a chunk, a whole text."""
     text = texts(__file__, "form_flops", language)
     rows = []
     for n, m in CASES.values():
-        naive, absorbed = (flops(V3, n, m, absorb=absorb) for absorb in (False, True))
-        rows.append(
-            (
-                f"{n:,}",
-                f"{m:,}",
-                f"{naive / 1e9:,.1f} G",
-                f"{absorbed / 1e9:,.1f} G",
-                f"{naive / absorbed:.2f}×",
-            )
-        )
-    return f"{table(text['header'], rows)}\n\n{text['caption']}"
+        work = [f"{flops(V3, n, m, absorb=absorb) / 1e9:,.1f} G" for absorb in (False, True)]
+        room = [binary(2 * made(V3, n, m, absorb=absorb)) for absorb in (False, True)]
+        rows.append((f"{n:,}", f"{m:,}", *work, *room))
+    caption = text["caption"].format(cache=binary(kv_cache_bytes(latent_cache(), LENGTH)))
+    return f"{table(text['header'], rows)}\n\n{caption}"
+
+
+def binary(count: int) -> str:
+    """Return bytes in MiB or GiB, to two digits."""
+    value, unit = (count / 2**20, "MiB") if count < 2**30 else (count / 2**30, "GiB")
+    return f"{float(f'{value:.2g}'):g} {unit}"
 
 
 def cached(context: int) -> dict[str, float]:
-    """Return the MiB that each measured way keeps of `context` words, in float32."""
+    """Return the MiB that each measured way caches of `context` tokens, in float32."""
     sizes = benchmark.SIZES
     latent = KVConfig(latent_layers=1, kv_rank=sizes["kv_rank"], rope_dim=sizes["rope_dim"])
     # a key of d + r numbers and a value of e: two of their mean
@@ -150,7 +102,7 @@ def cached(context: int) -> dict[str, float]:
 
 
 def decode(language: str) -> str:
-    """Return the time of a new word, as it was measured, and what is kept of the context."""
+    """Return the time of a new token, as it was measured, and what is cached of the context."""
     text, ways = (texts(__file__, group, language) for group in ("decode", "ways"))
     measured, sizes = load(__file__)["decode"], benchmark.SIZES
     header = (
@@ -171,35 +123,32 @@ def decode(language: str) -> str:
     return f"{table(header, rows)}\n\n{measured.caption(caption, language)}"
 
 
-TABLES = {"cost": cost, "forms": forms, "decode": decode}
+TABLES = {"forms": forms, "decode": decode}
 
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     multi_head = 2 * V3.num_heads * V3.head_dim
+    eight = 2 * 8 * V3.head_dim
     cached_bytes = kv_cache_bytes(latent_cache(), LENGTH)
-    per_query = 2 * V3.kv_rank + V3.rope_dim - V3.head_dim - V3.rope_dim - V3.value_dim
-    even = V3.kv_rank * (V3.head_dim + V3.value_dim) / per_query
-    one = {absorb: flops(V3, 1, LENGTH, absorb=absorb) for absorb in (False, True)}
+    more = 2 * V3.kv_rank + V3.rope_dim - V3.head_dim - V3.rope_dim - V3.value_dim
+    even = V3.kv_rank * (V3.head_dim + V3.value_dim) / more
     return {
         "length": f"{LENGTH:,}",
         "embed_dim": f"{V3.embed_dim:,}",
-        "kept": str(kept()),
-        "layer_bytes": f"{kv_cache_bytes(latent_cache(), 1):,}",
+        "cached": str(cached_elements()),
         "token_bytes": f"{kv_cache_bytes(latent_cache(LAYERS), 1):,}",
-        "v2_token_bytes": f"{kv_cache_bytes(latent_cache(V2_LAYERS), 1):,}",
-        "groups": f"{kept() / (2 * V3.head_dim):.2f}",
-        "unpacked": f"{unpacked():,}",
+        "groups": f"{cached_elements() / (2 * V3.head_dim):.2f}",
+        "eight_heads": f"{eight:,}",
+        "keys_and_values": f"{keys_and_values():,}",
         "multi_head": f"{multi_head:,}",
-        "times_unpacked": f"{unpacked() / kept():.0f}",
-        "times_multi_head": f"{multi_head / kept():.0f}",
-        "times_word": f"{one[False] / one[True]:.0f}",
+        "times_own": f"{keys_and_values() / cached_elements():.0f}",
+        "times_multi_head": f"{multi_head / cached_elements():.0f}",
         "even": f"{even:.0f}",
+        "rope_share": f"{V3.rope_dim / V3.kv_rank:.1%}",
         "gpu_copies": f"{2 * V3.num_heads * cached_bytes / 2**30:.2g} GiB",
-        "gpu_naive": f"{2 * unpacked() * LENGTH / 2**30:.2g} GiB",
+        "gpu_keys_and_values": f"{2 * keys_and_values() * LENGTH / 2**30:.2g} GiB",
         "gpu_cache": f"{cached_bytes / 2**20:.0f} MiB",
         "query_direct": f"{V3.embed_dim * V3.num_heads * (V3.head_dim + V3.rope_dim) / 1e6:,.0f} M",
         "query_compressed": f"{V3.q_rank * (V3.embed_dim + V3.num_heads * 192) / 1e6:,.0f} M",
-        "fused": f"{V3.head_dim * V3.kv_rank / 1e3:,.0f} K",
-        "direct": f"{V3.num_heads * V3.kv_rank * V3.embed_dim / 1e6:,.0f} M",
     }

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -18,7 +19,7 @@ from attn_docs import (
     grouped_query_attention_repeat,
     latent_decode_cost,
 )
-from docs._kit.measure import kernel_of, one_thread, paired_ratio
+from docs._kit.measure import kernel_of, least_seconds, one_thread, paired_ratio
 from docs._kit.measured import Measurement, measurement
 
 EMBED_DIM, HEADS, HEAD_DIM = 1024, 16, 64
@@ -32,6 +33,8 @@ ATTEND: dict[str, Callable[..., Tensor]] = {
     "repeat": grouped_query_attention_repeat,
 }
 ROUNDS = 7
+ROWS = (1, 4, 16, 64, 256, 1024)
+WIDE = (4096, 8192)  # 128 MiB of weights in float32, more than the processor's caches hold
 
 
 def cost(name: str, length: int) -> DecodeCost:
@@ -114,13 +117,41 @@ def measure_machine() -> Measurement:
     )
 
 
+def rows_cost(rows: int) -> DecodeCost:
+    """Return what the product of some rows with the wide matrix computes, and what it reads."""
+    weights = WIDE[0] * WIDE[1]
+    return DecodeCost(2 * rows * weights, 4 * (weights + rows * WIDE[0]))
+
+
+def measure_rows(budget: float = 60.0) -> Measurement:
+    """Measure the product of more and more rows with a wide matrix, and the machine's rates.
+
+    All take turns for so many seconds, and each keeps its least time.
+    """
+    weight, read = torch.randn(WIDE[1], WIDE[0]), torch.randn(64 * 2**20)
+    square = torch.randn(1024, 1024)
+    calls: list[Callable[[], object]] = [lambda: square @ square, read.sum]
+    calls += [partial(F.linear, torch.randn(rows, WIDE[0]), weight) for rows in ROWS]
+    work = [2 * 1024**3, read.nbytes, *(rows_cost(rows).flops for rows in ROWS)]
+    of = [{"quantity": "computes"}, {"quantity": "reads"}]
+    of += [{"quantity": "product", "rows": rows} for rows in ROWS]
+    units = ["GFLOP/s", "GB/s", *["GFLOP/s"] * len(ROWS)]
+    values = [
+        {**what, "value": done / spent / 1e9, "unit": unit, "kernel": kernel_of(call)}
+        for what, done, spent, unit, call in zip(
+            of, work, least_seconds(calls, budget), units, calls, strict=True
+        )
+    ]
+    return measurement(values, threads=1)
+
+
 @torch.no_grad()
 def measure() -> dict[str, Measurement]:
     """Measure the machine and all attentions, in float32, on one thread."""
     torch.manual_seed(0)
     values = []
     with one_thread():
-        machine = measure_machine()
+        machine, rows = measure_machine(), measure_rows()
         for length in LENGTHS:
             calls = {name: step(name, length) for name in NAMES}
             for name, call in calls.items():
@@ -130,4 +161,4 @@ def measure() -> dict[str, Measurement]:
                 if length == LENGTHS[-1]:
                     spent = 1000 * shortest(call)
                     values.append({**of, "quantity": "step", "value": spent, "unit": "ms"})
-    return {"machine": machine, "steps": measurement(values, threads=1)}
+    return {"machine": machine, "rows": rows, "steps": measurement(values, threads=1)}

@@ -7,12 +7,22 @@ import matplotlib.style
 from matplotlib.axes import Axes
 
 from docs._kit import chart
-from docs._kit.draw import ACCENT, ACCENT_2, canvas, finish, write
+from docs._kit.draw import ACCENT, ACCENT_2, ON_ACCENT, box, canvas, finish, write
 from docs._kit.measured import load
 from docs._kit.text import Words, texts
 
-from .benchmark import LENGTHS, NAMES
-from .tables import H100_BYTES, H100_FLOPS, MODELS, bytes_ratio, cost, ridge
+from .benchmark import LENGTHS, NAMES, ROWS, rows_cost
+from .tables import (
+    BATCHES,
+    H100_BYTES,
+    H100_FLOPS,
+    MEMORIES,
+    PROMPT,
+    bytes_ratio,
+    cost,
+    ridge,
+    step,
+)
 
 KEY = "memory-decode-cost"
 
@@ -22,86 +32,144 @@ def attainable(intensity: float) -> float:
     return min(H100_FLOPS, H100_BYTES * intensity) / 1e12
 
 
-RANGES = {  # what moves the intensity, from and to: batch 1 to 64, and 1 to 256 new tokens
-    "batch": (1, 64),
-    "new": (cost("Llama 3 8B").intensity, 256 * cost("Llama 3 8B").intensity),
-}
-TP = 8
-
-
 def points() -> dict[str, float]:
-    """Return the intensity of each model's cache, and of DeepSeek-V3's on one of eight devices."""
-    whole = {name: cost(name).intensity for name in MODELS}
-    return whole | {"several": cost("DeepSeek-V3", tp=TP).intensity}
+    """Return the intensity of each step that is marked on the H100's roof."""
+    steps = {f"batch {b}": step(b).intensity for b in BATCHES}
+    latent = {"latent": cost("DeepSeek-V3").intensity, "several": _ON_EIGHT.intensity}
+    return steps | latent | {"prefill": step(1, PROMPT, PROMPT).intensity}
+
+
+_ON_EIGHT = cost("DeepSeek-V3", tp=8)
+_AXES = {"x": (0.3, 3000), "y": (0.002, 3000)}  # FLOP for each byte; TFLOP in a second
+# where the label of a point stands: its side, and how far above the point in units
+_LABELS = {
+    "batch 1": ("right", 0),
+    "batch 8": ("right", 0),
+    "batch 64": ("right", 2),
+    "latent": ("left", 5),
+    "several": ("left", 9),
+    "prefill": ("right", -8),
+}
+
+
+def thread_roof(intensity: float) -> float:
+    """Return the FLOP in a second that the measured thread reaches at most, in units of 10¹²."""
+    found = load(__file__)["rows"]
+    return min(found("computes"), found("reads") * intensity) / 1e3
+
+
+def measured_points() -> list[tuple[float, float]]:
+    """Return intensity and measured 10¹² FLOP in a second of products with more and more rows."""
+    found = load(__file__)["rows"]
+    return [(rows_cost(n).intensity, found("product", rows=n) / 1e3) for n in ROWS]
 
 
 def roofline(language: str) -> str:
-    """Chart the most that an H100 can compute against the intensity, with models below."""
+    """Chart what an H100 can compute at most, and a thread that was measured, by intensity."""
     text = texts(__file__, "roofline", language)
-    width, height = 352, 330
+    width, height = 400, 380
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(width, height)
         figure.text(0, 1 - 8 / height, text["up"], va="center", size=12)
-        axes = chart.panel(figure, 34, 24, 306, 260)
+        axes = chart.panel(figure, 40, 24, 352, 310)
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.set_xlim(0.5, 2000)
-        axes.set_ylim(0.1, 2500)
-        chart.set_ticks(axes, "x", {x: f"{x}" for x in (1, 10, 100, 1000)})
-        chart.set_ticks(axes, "y", {y: f"{y}" for y in (1, 10, 100, 1000)})
-        corners = [0.5, ridge(), 2000]
-        roof = {"color": chart.INK, "linewidth": 1.5}
-        axes.plot(corners, [attainable(x) for x in corners], **roof, gid="part:roof")
+        axes.set_xlim(*_AXES["x"])
+        axes.set_ylim(*_AXES["y"])
+        chart.set_ticks(axes, "x", {x: f"{x:,}" for x in (1, 10, 100, 1000)})
+        ticks = (0.01, 0.1, 1, 10, 100, 1000)
+        chart.set_ticks(axes, "y", {y: f"{y:,}" for y in ticks})
+        _roofs(axes)
         for name, intensity in points().items():
-            _mark(axes, name, intensity, text.get(name, name))
-        for row, (name, ends) in enumerate(RANGES.items()):
-            _range(axes, name, ends, 0.9 / 3.4**row, text[name])
-        axes.text(0.8, 60, text["reads"], size=12)
-        axes.text(1900, 1300, text["computes"], size=12, ha="right")
-        figure.text(340 / width, 1 - 318 / height, text["right"], ha="right", size=12, va="center")
+            _mark(axes, name, intensity, text[name])
+        dots = {"color": chart.ACCENT_2, "marker": "o", "markersize": 6, "linestyle": "none"}
+        axes.plot(*zip(*measured_points(), strict=True), **dots, gid="part:measured")
+        axes.text(3, 0.0065, text["measured"], size=12, va="top")
+        axes.text(0.34, 40, text["reads"], size=12)
+        axes.text(2800, 1300, text["computes"], size=12, ha="right")
+        figure.text(392 / width, 1 - 368 / height, text["right"], ha="right", size=12, va="center")
         return chart.finish(figure, f"{KEY}-roofline", text["title"], _described(text))
 
 
+def _roofs(axes: Axes) -> None:
+    """Draw the roof of the H100, and that of the thread."""
+    thread = load(__file__)["rows"]
+    ridges = {"roof": ridge(), "thread": thread("computes") / thread("reads")}
+    for (name, corner), top in zip(ridges.items(), (attainable, thread_roof), strict=True):
+        corners = [_AXES["x"][0], corner, _AXES["x"][1]]
+        look = {"color": chart.INK, "linewidth": 1.5}
+        axes.plot(corners, [top(x) for x in corners], **look, gid=f"part:{name}")
+
+
 def _mark(axes: Axes, name: str, intensity: float, label: str) -> None:
-    """Mark a model on the roof; hollow if it is one of several devices."""
-    filled = name in MODELS
+    """Mark a step on the H100's roof; hollow if it is one of several devices."""
     mark = {"color": chart.ACCENT, "marker": "s", "markersize": 8, "linestyle": "none"}
-    mark |= {} if filled else {"markerfacecolor": "none", "markeredgewidth": 1.5}
-    part = name.replace(" ", "-")
-    axes.plot([intensity], [attainable(intensity)], **mark, gid=f"part:{part}")
-    left = name == "DeepSeek-V3"
-    axes.text(
-        intensity * (0.8 if left else 1.3),
-        attainable(intensity) * (1 if left else 0.92),
+    if name == "several":
+        mark |= {"markerfacecolor": "none", "markeredgewidth": 1.5}
+    axes.plot([intensity], [attainable(intensity)], **mark, gid=f"part:{name.replace(' ', '-')}")
+    side, up = _LABELS[name]
+    place = (-9 if side == "left" else 9, up - 5 if side == "right" else up)
+    axes.annotate(
         label,
-        ha="right" if left else "left",
-        va="center" if left else "top",
+        (intensity, attainable(intensity)),
+        xytext=place,
+        textcoords="offset points",
+        ha="right" if side == "left" else "left",
+        va="center",
         size=12,
     )
 
 
-def _range(axes: Axes, name: str, ends: tuple[float, float], height: float, label: str) -> None:
-    """Draw an arrow along the axis of intensities, with what moves it."""
-    line = {"color": chart.ACCENT_2, "linewidth": 1.5}
-    axes.plot(ends, (height, height), **line, gid=f"part:{name}")
-    tip = {"color": chart.ACCENT_2, "marker": ">", "markersize": 7, "linestyle": "none"}
-    axes.plot(ends[1:], [height], **tip, gid=f"part:{name}-tip")
-    axes.text(ends[0], height * 0.85, label, size=12, va="top")
-
-
 def _described(text: Words) -> str:
     shown = text["comma"].join(
-        text["point"].format(
-            name=text.get(name, name), intensity=f"{x:.0f}", rate=f"{attainable(x):.0f}"
-        )
+        text["point"].format(name=text[name], intensity=f"{x:.1f}", rate=f"{attainable(x):.1f}")
         for name, x in points().items()
     )
-    ranges = text["comma"].join(
-        text["range"].format(what=text[name], first=f"{ends[0]:.0f}", last=f"{ends[1]:,.0f}")
-        for name, ends in RANGES.items()
+    dots = text["comma"].join(
+        text["dot"].format(intensity=f"{x:.1f}", rate=f"{1e3 * y:.0f}")
+        for x, y in measured_points()
     )
     top = f"{H100_FLOPS / 1e12:.0f}"
-    return text["desc"].format(ridge=f"{ridge():.0f}", top=top, points=shown, ranges=ranges)
+    return text["desc"].format(ridge=f"{ridge():.0f}", top=top, points=shown, dots=dots)
+
+
+_BOXES = {  # where each level is drawn: its top, and its height
+    "shared": (90, 40),
+    "l2": (168, 40),
+    "hbm": (246, 54),
+    "others": (338, 40),
+}
+
+
+def memory(language: str) -> str:
+    """Draw an H100's memories below what computes, joined by pipes as wide as their bandwidth."""
+    text, width = texts(__file__, "memory", language), 400
+    drawing = canvas(width, 380)
+    box(drawing, 0, 0, 190, 44, lit=True, data_level="compute")
+    write(drawing, text["compute"][0], 95, 14, 13, font_weight="bold", fill=ON_ACCENT)
+    write(drawing, text["compute"][1], 95, 31, 12, fill=ON_ACCENT)
+    above = 44
+    for name, (top, height) in _BOXES.items():
+        bandwidth = MEMORIES[name]
+        thick = bandwidth / 1e12
+        pipe = (95 - thick / 2, above + 2, thick, top - above - 4)
+        drawing.append(drawsvg.Rectangle(*pipe, fill=ACCENT_2, data_pipe=name))
+        box(drawing, 0, top, 190, height, data_level=name)
+        write(drawing, text[name][0], 95, top + height / 2 - 8, 13, font_weight="bold")
+        write(drawing, text[name][1], 95, top + height / 2 + 9, 12)
+        rate = text["rate"].format(rate=f"{thick:g}")
+        write(drawing, rate, 120, (above + top) / 2, 12, text_anchor="start", font_weight="bold")
+        busy = text["busy"].format(flops=f"{H100_FLOPS / bandwidth:,.0f}")
+        write(drawing, busy, 192, (above + top) / 2, 12, text_anchor="start")
+        for row, line in enumerate(text["notes"][list(_BOXES).index(name)]):
+            write(drawing, line, 200, top + 11 + 16 * row, 12, text_anchor="start")
+        above = top + height
+    said = text["join"].join(
+        text["level"].format(name=text[name][0], size=text[name][1], rate=f"{rate / 1e12:g}")
+        for name, rate in MEMORIES.items()
+    )
+    desc = text["desc"].format(levels=said, flops=f"{H100_FLOPS / 1e12:.0f}")
+    return finish(drawing.as_svg(header=""), f"{KEY}-memory", text["title"], desc, zoom=1.25)
 
 
 def pairs() -> dict[str, tuple[float, float]]:
@@ -143,6 +211,7 @@ def measured(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
+    "memory": memory,
     "roofline": roofline,
     "measured": measured,
 }

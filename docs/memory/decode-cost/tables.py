@@ -19,6 +19,15 @@ from . import benchmark
 # NVIDIA's H100 SXM: dense bfloat16 FLOP and bytes in a second
 H100_FLOPS, H100_BYTES = 989.4e12, 3.35e12
 LENGTH = 8192
+SERVED, BATCHES, PROMPT = 4096, (1, 8, 64), 512  # a text's tokens; texts at once; a prompt's tokens
+LLAMA, VOCABULARY = "Llama-3-8B", 128_256
+A100_BYTES = 2.039e12  # the A100 SXM with 80 GB
+# tokens a second of Llama-2-7B in bfloat16, one text with a prompt of 5 tokens, on 1, 2, 4 and 8
+# A100 with 80 GB, limited to 330 W: published with gpt-fast
+PUBLISHED = {1: 104.9, 2: 168.84, 4: 254.02, 8: 328.43}
+# bytes a second of all of an H100 SXM, by table 1 of FlashAttention-3 and, for what joins it to
+# others, NVLink in the data sheet
+MEMORIES = {"shared": 31e12, "l2": 12e12, "hbm": H100_BYTES, "others": 0.9e12}
 
 
 class Model(NamedTuple):
@@ -61,22 +70,61 @@ def busy(name: str) -> float:
     return min(1.0, cost(name).intensity / ridge())
 
 
+def read_weights(name: str = LLAMA, vocabulary: int = VOCABULARY) -> float:
+    """Return the bytes of weights that a step reads: all but the input embedding."""
+    model = load_models()[name]
+    return 2 * (model.parameters - vocabulary * model.embed_dim)
+
+
+def step(batch: int, length: int = SERVED, new: int = 1) -> DecodeCost:
+    """Return what a step of the whole of Llama 3 8B computes and reads."""
+    model, weights = load_models()[LLAMA], read_weights()
+    layers, heads = model.config.full_layers, MODELS["Llama 3 8B"]
+    attention = decode_cost(
+        length,
+        num_heads=heads.heads,
+        num_kv_heads=heads.kv_heads,
+        head_dim=heads.head_dim,
+        batch=batch,
+        new=new,
+    )
+    return DecodeCost(
+        batch * new * weights + layers * attention.flops, weights + layers * attention.bytes
+    )
+
+
+def bound(devices: int) -> float:
+    """Return the most tokens a second of Llama 2 7B on A100s, one short text, by the formula."""
+    return devices * A100_BYTES / read_weights("Llama-2-7B", 32_000)
+
+
+def published(language: str) -> str:
+    """Return published tokens a second beside the formula's."""
+    text = texts(__file__, "published", language)
+    rows = [
+        (str(n), f"{bound(n):,.0f}", f"{rate:,.0f}", f"{rate / bound(n):.0%}")
+        for n, rate in PUBLISHED.items()
+    ]
+    caption = text["caption"].format(rate=f"{A100_BYTES / 1e12:.2f}")
+    return f"{table(text['header'], rows)}\n\n{caption}"
+
+
 def variants(language: str) -> str:
     """Return FLOP, bytes and intensity of the models' attention."""
     text = texts(__file__, "variants", language)
     rows = []
     for (name, model), kind in zip(MODELS.items(), text["kinds"], strict=True):
-        word = cost(name, 1)
+        token = cost(name, 1)
         rows.append(
             (
                 name,
                 kind,
                 str(model.heads),
                 str(model.kv_heads or "—"),
-                f"{word.flops:,.0f}",
-                f"{word.bytes:,.0f}",
-                f"{word.intensity:,.0f}",
-                f"{busy(name):.1%}".replace("%", " %"),
+                f"{token.flops:,.0f}",
+                f"{token.bytes:,.0f}",
+                f"{token.intensity:,.0f}",
+                f"{busy(name):.1%}",
             )
         )
     caption = text["caption"].format(
@@ -142,7 +190,7 @@ def steps(language: str) -> str:
     return f"{table(header, rows)}\n\n{found.caption(caption, language)}"
 
 
-TABLES = {"variants": variants, "machine": machine, "steps": steps}
+TABLES = {"variants": variants, "published": published, "machine": machine, "steps": steps}
 
 
 def crossover(name: str) -> float:
@@ -160,24 +208,65 @@ def step_flops(name: str) -> float:
     return projections.plus(benchmark.cost(name, benchmark.LENGTHS[-1])).flops
 
 
+def rate(batch: int, length: int) -> float:
+    """Return the most tokens a second of Llama 3 8B on an H100, by the formula."""
+    cache = kv_cache_bytes(load_models()[LLAMA].config, length)
+    return H100_BYTES / (read_weights() / batch + cache)
+
+
+def seventy_on_eight() -> float:
+    """Return the most tokens a second of Llama 3 70B on eight H100, for one text."""
+    cache = kv_cache_bytes(load_models()["Llama-3-70B"].config, SERVED)
+    return 8 * H100_BYTES / (read_weights("Llama-3-70B") + cache)
+
+
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     llama = load_models()["Llama-3.1-8B"]
     projections = projection_cost(4096, num_heads=32, num_kv_heads=8, head_dim=128)
-    whole = step_flops("multi-head")
+    whole, found = step_flops("multi-head"), load(__file__)
+    busy_one = rate(1, SERVED) * step(1).flops / H100_FLOPS
+    cache = kv_cache_bytes(load_models()[LLAMA].config, SERVED)
+    rows = found["rows"]
     return {
         "ridge": f"{ridge():.0f}",
         "length": f"{LENGTH:,}",
+        "served": f"{SERVED:,}",
         "h100_flops": f"{H100_FLOPS / 1e12:.0f}",
         "h100_bytes": f"{H100_BYTES / 1e12:.2f}",
+        "ridge_l2": f"{H100_FLOPS / MEMORIES['l2']:.0f}",
+        "busy_one": f"{busy_one:.1%}",
+        "busy_batch": f"{rate(64, SERVED) * step(1).flops / H100_FLOPS:.0%}",
+        "step_one": f"{step(1).intensity:.1f}",
+        "step_batch": f"{step(64).intensity:.0f}",
+        "step_prompt": f"{step(1, PROMPT, PROMPT).intensity:.0f}",
+        "prompt": f"{PROMPT:,}",
+        "weights": f"{read_weights() / 1e9:.0f}",
+        "cache": f"{cache / 1e9:.2f}",
+        "rate_one": f"{rate(1, SERVED):.0f}",
+        "rate_eight": f"{rate(8, SERVED):,.0f}",
+        "rate_batch": f"{rate(64, SERVED):,.0f}",
+        "each_batch": f"{rate(64, SERVED) / 64:.0f}",
+        "rate_all": f"{H100_BYTES / cache:,.0f}",
+        "seventy": f"{seventy_on_eight():.0f}",
         "latent": f"{cost('DeepSeek-V3').intensity:.0f}",
         "latent_factor": f"{cost('DeepSeek-V3').intensity / 128:.2f}",
-        "busy_multi_head": f"{busy('Llama 2 7B'):.1%}".replace("%", " %"),
+        "busy_multi_head": f"{busy('Llama 2 7B'):.1%}",
         "latent_eight": f"{cost('DeepSeek-V3', tp=8).intensity:.0f}",
         "crossover": f"{round(crossover('Llama-3.1-8B'), -4):,.0f}",
         "crossover_llama_2": f"{round(crossover('Llama-2-7B'), -3):,.0f}",
         "projections_only": f"{2 * 4096:,}",
         "projections_share": f"{32 * projections.bytes / llama.weight_bytes:.0%}",
+        "published_one": f"{PUBLISHED[1] / bound(1):.0%}",
+        "published_eight": f"{PUBLISHED[8] / bound(8):.0%}",
+        "published_gain": f"{PUBLISHED[8] / PUBLISHED[1]:.1f}",
+        "cpu_one": f"{rows('product', rows=1):.0f}",
+        "cpu_many": f"{rows('product', rows=benchmark.ROWS[-1]):.0f}",
+        "rows": f"{benchmark.ROWS[-1]:,}",
+        "longest": f"{benchmark.LENGTHS[-1]:,}",
+        "measured_on": rows.date,
+        "measured_with": f"PyTorch {rows.torch}, {rows.machine}",
+        "cpu_ridge": f"{rows('computes') / rows('reads'):.0f}",
         "grouped_flops": f"{step_flops('grouped-query') / whole:.0%}",
         "multi_query_flops": f"{step_flops('multi-query') / whole:.0%}",
     }

@@ -1,4 +1,4 @@
-"""One new word: with a cache, with caches that grow by copying, and computed anew."""
+"""One new token: with a cache, with caches that grow by copying, and computed anew."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -21,7 +21,7 @@ WAYS = ("read", "cached", "concatenated", "repeated", "anew")
 
 
 class Steps(NamedTuple):
-    """What is called for one new word, each way, with all earlier words in place."""
+    """What is called for one new token, each way, with all earlier tokens in place."""
 
     read: Callable[[], Tensor]
     cached: Callable[[], Tensor]
@@ -31,7 +31,7 @@ class Steps(NamedTuple):
 
 
 def steps(length: int) -> Steps:
-    """Return the ways to attend from one new word, the last of `length`."""
+    """Return the ways to attend from one new token, the last of `length`."""
     torch.manual_seed(0)
     attend = GroupedQueryAttention(EMBED_DIM, HEADS, KV_HEADS)
     x = torch.randn(BATCH, length, EMBED_DIM)
@@ -50,7 +50,7 @@ def steps(length: int) -> Steps:
         return F.scaled_dot_product_attention(query, cache.key, cache.value, enable_gqa=True)
 
     def cached() -> Tensor:
-        cache.length = length - 1  # the same word each time
+        cache.length = length - 1  # the same token each time
         output: Tensor = attend(new, is_causal=True, cache=cache)
         return output
 

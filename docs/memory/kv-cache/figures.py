@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import drawsvg
 import matplotlib.style
@@ -10,63 +11,94 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attn_docs import KVCache, MultiHeadAttention, causal_mask
+from attn_docs.sentence import WORDS
 from docs._kit import chart
-from docs._kit.draw import SHADE, canvas, cells, finish, write
+from docs._kit.draw import ACCENT, ACCENT_2, INK, SHADE, arrow, canvas, cells, finish, write
 from docs._kit.measured import load
 from docs._kit.text import texts
 
 from .benchmark import LENGTHS, WAYS
 
 KEY = "memory-kv-cache"
-WORDS = 5
-CHUNKS = {"whole": (5,), "decode": (2, 1, 1, 1), "chunks": (2, 2, 1)}
+LANES = {"anew": (3, 1, 1), "decode": (3, 1, 1), "chunks": (2, 1, 1, 1)}
+PROMPT = 3  # how many tokens are given
 RING, STEPS = 4, 8
-ALIGNED = ((2, 4), (4, 2))
+ALIGNED = {"prefill": (3, 3), "chunk": (2, 5), "decode": (1, 5)}  # queries, keys
+LEFT = {"prefill": 48, "chunk": 174, "decode": 314}
 
 
-def when() -> dict[str, Tensor]:
-    """Return in which step each score is made, 0 for never; without a cache, how often."""
+class Step(NamedTuple):
+    """One call of a layer: which scores it makes, and whose keys it computes and reads."""
+
+    first: int  # the first token that goes in
+    scores: list[list[bool]]  # a row for each token that goes in, a column for each key
+    computed: int
+    read: int
+
+
+def lanes() -> dict[str, list[Step]]:
+    """Return the calls of a layer for the sentence, with and without a cache."""
     torch.manual_seed(0)
-    attend, x = MultiHeadAttention(4, 1), torch.randn(1, WORDS, 4)
-    anew = torch.zeros(WORDS, WORDS, dtype=torch.int64)
-    for end in range(1, WORDS + 1):
-        _, weights = attend(x[:, :end], is_causal=True, need_weights=True)
-        anew[:end, :end] += (weights[0, 0] > 0).long()
-    made = {"anew": anew}
-    for name, sizes in CHUNKS.items():
-        cache, grid = KVCache(1, 1, 4, WORDS), torch.zeros_like(anew)
-        for step, new in enumerate(x.split(sizes, dim=1), 1):
-            start = cache.length
-            _, weights = attend(new, is_causal=True, cache=cache, need_weights=True)
-            grid[start : cache.length, : cache.length] = step * (weights[0, 0] > 0)
-        made[name] = grid
-    return made
+    attend, x = MultiHeadAttention(4, 1), torch.randn(1, len(WORDS), 4)
+    found: dict[str, list[Step]] = {}
+    for name, sizes in LANES.items():
+        cache, steps, end = KVCache(1, 1, 4, len(WORDS)), [], 0
+        for size in sizes:
+            start, end = (0 if name == "anew" else end), end + size
+            held = None if name == "anew" else cache
+            given = x[:, start:end]
+            _, weights = attend(given, is_causal=True, cache=held, need_weights=True)
+            read = weights.size(-1) - given.size(1)
+            steps.append(Step(start, (weights[0, 0] > 0).tolist(), given.size(1), read))
+        found[name] = steps
+    return found
 
 
-def steps(language: str) -> str:
-    """Draw in which step each score is made, for several ways to cut the text."""
-    text, size = texts(__file__, "when", language), 26
-    drawing, found = canvas(340, 398), when()
-    for index, (name, grid) in enumerate(found.items()):
-        left, top = 180 * (index % 2) + 14, 204 * (index // 2) + 62
-        group = drawsvg.Group(data_way=name)
-        title, note = text[name]
-        write(group, title, left, top - 52, 13, text_anchor="start", font_weight="bold")
-        write(group, note, left, top - 34, 12, text_anchor="start")
-        write(group, text["query"], left, top - 12, 12, text_anchor="start")
-        write(group, text["key"], left + WORDS * size, top - 12, 12, text_anchor="end")
-        most = int(grid.max())
-        shades = [[SHADE * int(cell) / most for cell in row] for row in grid]
-        cells(group, shades, left, top, size, size)
-        for row, line in enumerate(grid.tolist()):
-            for column, cell in enumerate(line):
-                if cell:
-                    middle = (left + (column + 0.5) * size, top + (row + 0.5) * size)
-                    write(group, str(cell), *middle, 12)
-        drawing.append(group)
-    said = {name: text["comma"].join(map(str, grid[:, 0].tolist())) for name, grid in found.items()}
+def _scores(group: drawsvg.Group, step: Step, left: float, top: float, size: float) -> None:
+    """Draw the scores of a call: filled where made, in another colour where the key was read."""
+    fills = {"none": "none", "read": ACCENT_2, "computed": ACCENT}
+    cells_of = drawsvg.Group(fill_opacity=0.75, stroke=INK, stroke_opacity=0.35)
+    for row, line in enumerate(step.scores):
+        for column in range(len(WORDS)):
+            made = column < len(line) and line[column]
+            kind = "none" if not made else "read" if column < step.read else "computed"
+            place = (left + column * size, top + row * size, size, size)
+            cells_of.append(drawsvg.Rectangle(*place, data_kind=kind, fill=fills[kind]))
+    group.append(cells_of)
+
+
+def timeline(language: str) -> str:
+    """Draw the calls of a layer from left to right: what each computes, and what it reads."""
+    text, size, pitch = texts(__file__, "timeline", language), 16, 98
+    drawing, top = canvas(392, 446), 34
+    for colour, name, left in ((ACCENT, "computed", 0), (ACCENT_2, "read", 174)):
+        drawing.append(drawsvg.Rectangle(left, 4, 12, 12, fill=colour, fill_opacity=0.75))
+        write(drawing, text[name], left + 18, 10, 12, text_anchor="start")
+    for name, steps in lanes().items():
+        total = text["total"].format(name=text[name], keys=sum(step.computed for step in steps))
+        write(drawing, total, 0, top + 4, 13, text_anchor="start", font_weight="bold")
+        for index, step in enumerate(steps):
+            left = index * pitch
+            group = drawsvg.Group(data_way=name, data_step=index)
+            phase = text["phases"][step.first + step.computed > PROMPT]
+            write(group, phase, left, top + 24, 12, text_anchor="start")
+            _scores(group, step, left, top + 36, size)
+            below = top + 36 + len(step.scores) * size + 12
+            new = " ".join(WORDS[step.first : step.first + step.computed])
+            new = new if len(new) < 15 else text["all"].format(n=step.computed)
+            write(group, new, left, below, 12, text_anchor="start", font_style="italic")
+            said = text["says"].format(computed=step.computed, read=step.read)
+            write(group, said, left, below + 16, 11, text_anchor="start")
+            drawing.append(group)
+        top += 80 + max(len(step.scores) for step in steps) * size
+    arrow(drawing, (0, 436), (386, 436))
+    write(drawing, text["time"], 386, 424, 12, text_anchor="end")
+    said = {
+        name: text["join"].join(f"{step.computed} + {step.read}" for step in steps)
+        for name, steps in lanes().items()
+    }
     desc = text["desc"].format(**said)
-    return finish(drawing.as_svg(header=""), f"{KEY}-steps", text["title"], desc)
+    return finish(drawing.as_svg(header=""), f"{KEY}-timeline", text["title"], desc, zoom=1.1)
 
 
 def held() -> list[list[int | None]]:
@@ -81,7 +113,7 @@ def held() -> list[list[int | None]]:
 def ring(language: str) -> str:
     """Draw what the slots of a ring hold from step to step."""
     text, rows = texts(__file__, "ring", language), held()
-    width, height, left, top = 40, 24, 92, 24
+    width, height, left, top = 40, 22, 112, 24
     drawing = canvas(380, top + STEPS * height + 4)
     for slot in range(RING):
         write(drawing, text["slot"].format(slot=slot), left + (slot + 0.5) * width, 10, 12)
@@ -104,42 +136,42 @@ def ring(language: str) -> str:
 
 
 def alignments() -> dict[str, Tensor]:
-    """Return the matrices of PyTorch's `is_causal` and of the alignment at the end."""
+    """Return who sees what with PyTorch's `is_causal`, and with the alignment of a cache."""
     found = {}
-    for n, m in ALIGNED:
+    for name, (n, m) in ALIGNED.items():
         zeros, unit = torch.zeros(1, 1, n, m), torch.eye(m).expand(1, 1, m, m)
         weights = F.scaled_dot_product_attention(zeros, unit, unit, is_causal=True)
-        found[f"first {n} {m}"] = (weights[0, 0] > 0).int()
-        found[f"last {n} {m}"] = causal_mask(n, m, offset=m - n).int()
+        found[f"upper {name}"] = (weights[0, 0] > 0).int()
+        found[f"lower {name}"] = causal_mask(n, m, offset=m - n).int()
     return found
 
 
 def alignment(language: str) -> str:
-    """Draw both alignments for fewer queries than keys, and for more."""
-    text, size = texts(__file__, "alignment", language), 26
-    drawing, found = canvas(340, 270), alignments()
-    for index, (name, matrix) in enumerate(found.items()):
-        left, top = 180 * (index % 2) + 4, (64, 158)[index // 2]
+    """Draw both alignments for a prefill, a chunk and a decode step."""
+    text, size = texts(__file__, "alignment", language), 16
+    drawing, found = canvas(400, 218), alignments()
+    for name, matrix in found.items():
+        kind, phase = name.split()
+        (n, m), left = matrix.shape, LEFT[phase]
+        top = {"upper": 0, "lower": 112}[kind]
         group = drawsvg.Group(data_matrix=name)
-        title, note = text[name.split()[0]]
-        if index < 2:
-            write(group, title, left, 10, 13, text_anchor="start", font_weight="bold")
-            write(group, note, left, 29, 12, text_anchor="start")
-        axes = f"{text['query']}  {text['key']}"
-        write(group, axes, left, top - 12, 12, text_anchor="start")
-        cells(group, (SHADE * matrix).tolist(), left, top, size, size)
+        if phase == "prefill":
+            write(drawing, text[kind], 0, top + 10, 13, text_anchor="start", font_weight="bold")
+        write(group, text[phase], left, top + 32, 12, text_anchor="start")
+        cells(group, (SHADE * matrix).tolist(), left, top + 44, size, size)
         for row, line in enumerate(matrix.tolist()):
+            y = top + 44 + (row + 0.5) * size
+            write(group, WORDS[m - n + row], left - 5, y, 11, text_anchor="end")
             for column, cell in enumerate(line):
-                middle = (left + (column + 0.5) * size, top + (row + 0.5) * size)
-                write(group, str(cell), *middle, 12)
+                write(group, str(cell), left + (column + 0.5) * size, y, 11)
         drawing.append(group)
     comma, space = text["join"]
     said = {
-        name: comma.join(space.join(map(str, row)) for row in matrix.tolist())
+        name.replace(" ", "_"): comma.join(space.join(map(str, row)) for row in matrix.tolist())
         for name, matrix in found.items()
     }
     desc = text["desc"].format(**said)
-    return finish(drawing.as_svg(header=""), f"{KEY}-alignment", text["title"], desc)
+    return finish(drawing.as_svg(header=""), f"{KEY}-alignment", text["title"], desc, zoom=1.15)
 
 
 def times() -> dict[str, list[float]]:
@@ -170,9 +202,9 @@ def measured(language: str) -> str:
     """Chart the stored measurement."""
     text, found = texts(__file__, "measured", language), times()
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(384, 280)
-        axes = chart.panel(figure, 58, 26, 188, 210)
-        figure.text(0, 1 - 6 / 280, text["y"], weight="bold", va="top")
+        figure = chart.new_figure(384, 250)
+        axes = chart.panel(figure, 58, 26, 188, 180)
+        figure.text(0, 1 - 6 / 250, text["y"], weight="bold", va="top")
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlim(0.85 * LENGTHS[0], 1.15 * LENGTHS[-1])
@@ -187,7 +219,7 @@ def measured(language: str) -> str:
         }
         chart.set_ticks(axes, "y", shown)
         ends = {name: math.log10(values[-1]) for name, values in found.items()}
-        heights = _apart(ends, 16 / 210 * (high - low))
+        heights = _apart(ends, 16 / 180 * (high - low))
         for name, look in _LOOK.items():
             marks = {"markersize": 6, "markeredgewidth": 0, "linewidth": 1.75}
             axes.plot(LENGTHS, found[name], **look, **marks, gid=f"part:{name}")
@@ -196,7 +228,7 @@ def measured(language: str) -> str:
             ends_at = (1.1 * LENGTHS[-1], found[name][-1]), (1.65 * LENGTHS[-1], place[1])
             leader = {"color": look["color"], "linewidth": 1, "clip_on": False}
             axes.plot(*zip(*ends_at, strict=True), **leader, gid=f"part:{name}-leader")
-        figure.text(246 / 384, 6 / 280, text["x"], ha="right", va="baseline")
+        figure.text(246 / 384, 6 / 250, text["x"], ha="right", va="baseline")
         semicolon, comma = text["join"]
         rows = semicolon.join(
             text["row"].format(name=text[name], values=comma.join(f"{v:.2f}×" for v in found[name]))
@@ -207,7 +239,7 @@ def measured(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "steps": steps,
+    "timeline": timeline,
     "ring": ring,
     "alignment": alignment,
     "measured": measured,

@@ -19,7 +19,7 @@ from docs._kit.draw import (
 )
 from docs._kit.text import texts
 
-from .tables import CARDS, MODELS, SHOWN_CARDS, per_token
+from .tables import CARDS, CONVERSATION, MODELS, SHOWN_CARDS, gib, per_token, size
 
 KEY = "memory-kv-memory"
 BARS = (
@@ -69,7 +69,7 @@ LEFT, WIDE = 100, 290
 
 
 def kind(name: str) -> str:
-    """Return how a model keeps its keys and values."""
+    """Return how a model caches its keys and values."""
     config = MODELS[name].config
     if config.latent_layers:
         return "latent"
@@ -196,7 +196,41 @@ def cards(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-cards", text["title"], desc)
 
 
+USERS_WIDE, USERS_TOP = 336, 62
+
+
+def users(language: str) -> str:
+    """Draw a card's memory as one bar: the weights, and a block for each user that fits."""
+    text, card = texts(__file__, "users", language), CARDS["RTX 4090"].memory
+    model = MODELS["Llama-3.1-8B"]
+    each = kv_cache_bytes(model.config, CONVERSATION)
+    count = (card - model.weight_bytes) // each
+    scale = USERS_WIDE / (card + each)  # the user who does not fit is drawn too
+    words = {"weights": gib(model.weight_bytes), "each": size(each), "card": gib(card)}
+    words |= {"count": count, "tokens": f"{CONVERSATION:,}"}
+    drawing = canvas(USERS_WIDE + 4, 122)
+    wide = scale * model.weight_bytes
+    look = {"fill": SOFT, "stroke": INK, "stroke_opacity": 0.5, "data_part": "weights"}
+    drawing.append(drawsvg.Rectangle(1, USERS_TOP, wide, 30, **look))
+    write(drawing, text["weights"].format(**words), wide / 2, USERS_TOP + 15, 12)
+    for user in range(count + 1):
+        look = {"fill": ACCENT} if user < count else {"fill": "none", "stroke_dasharray": "3 3"}
+        place = (1 + wide + scale * each * user, USERS_TOP, scale * each - 2, 30)
+        part = "user" if user < count else "no-room"
+        drawing.append(drawsvg.Rectangle(*place, stroke=INK, data_part=part, **look))
+    end = 1 + scale * card
+    line = {"stroke": INK, "stroke_width": 1.25, "data_part": "card"}
+    drawing.append(drawsvg.Line(end, 22, end, USERS_TOP + 40, **line))
+    write(drawing, text["card"].format(**words), end, 12, 12, text_anchor="end")
+    above = {"text_anchor": "middle"}
+    write(drawing, text["each"].format(**words), wide + scale * each * count / 2, 46, 12, **above)
+    write(drawing, text["tenth"], USERS_WIDE, USERS_TOP + 52, 12, text_anchor="end")
+    desc = text["desc"].format(**words)
+    return finish(drawing.as_svg(header=""), f"{KEY}-users", text["title"], desc)
+
+
 FIGURES: dict[str, Callable[[str], str]] = {
+    "users": users,
     "token": token,
     "context": context,
     "cards": cards,

@@ -1,14 +1,38 @@
-"""KV memory of real models: the table, what fits beside the weights, numbers."""
+"""KV memory of real models: variants, models, what fits beside the weights, numbers."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
-import torch
-
-from attn_docs import KVCache, KVConfig, KVModel, kv_cache_bytes, load_models, longest_context
+from attn_docs import KVConfig, KVModel, kv_cache_bytes, load_models, longest_context
 from docs._kit.markdown import table
 from docs._kit.text import texts
 
 MODELS = load_models()
+CONVERSATION = 8192  # tokens of one user
+
+
+CHOSEN = (
+    "Llama-2-7B",
+    "Llama-3.1-8B",
+    "Llama-3.1-70B",
+    "Mistral-7B v0.1",
+    "Qwen3-32B",
+    "Gemma-3-27B",
+    "Gemma-4-E2B",
+    "gpt-oss-20b",
+    "DeepSeek-V3",
+)
+# a model that has such layers, and what one of them caches for a token
+VARIANTS = {
+    "multi-head": ("Llama-2-7B", "$2hd$"),
+    "grouped": ("Llama-3.1-8B", "$2gd$"),
+    "multi-query": ("Falcon-7B", "$2d$"),
+    "windowed": ("Gemma-3-27B", "$2gd$"),
+    "latent": ("DeepSeek-V3", "$d_c + d_r$"),
+    "shared": ("Gemma-4-E2B", "$0$"),
+    "recurrent": ("Qwen3.5-0.8B", "$0$"),
+}
 
 
 class Card(NamedTuple):
@@ -58,12 +82,12 @@ def size(count: int) -> str:
 
 
 def per_token(model: KVModel) -> int:
-    """Return the bytes of the first token: every layer that keeps anything keeps it."""
+    """Return the bytes of the first token: every layer that caches anything caches it."""
     return kv_cache_bytes(model.config, 1)
 
 
 def multi_head_factor(model: KVModel) -> float:
-    """Return how many times as much would be kept with a key and a value for each query head."""
+    """Return how many times as much a key and a value for each query head would take."""
     config = model.config
     if config.latent_layers:
         heads = model.num_heads * (model.key_dim + model.value_dim)
@@ -88,7 +112,7 @@ def gib(count: int) -> str:
 
 
 def _layers(model: KVModel, language: str) -> str:
-    """Describe the layers: how many of each kind, and how many of them keep something."""
+    """Describe the layers: how many of each kind, and how many of them cache something."""
     text, config = texts(__file__, "layers", language), model.config
     signs = {"full": "{}", "windowed": f"{{}} ({config.window:,})", "latent": text["latent"]}
     parts = []
@@ -104,10 +128,22 @@ def _layers(model: KVModel, language: str) -> str:
 
 
 def models(language: str) -> str:
-    """Return one row a model: its sizes, and its KV cache for a token and at full length."""
+    """Return one row for each model: its sizes, and its KV cache for a token and at full length."""
     text = texts(__file__, "models", language)
+    days = sorted({model.read for model in MODELS.values()})
+    caption = text["caption"].format(days=text["comma"].join(days))
+    return f"{table(text['header'], _rows(MODELS, language))}\n\n{caption}"
+
+
+def chosen(language: str) -> str:
+    """Return the rows of a few models."""
+    text = texts(__file__, "models", language)
+    return f"{table(text['header'], _rows(CHOSEN, language))}\n\n{text['columns']}"
+
+
+def _rows(names: Iterable[str], language: str) -> list[tuple[str, ...]]:
     rows = []
-    for model in MODELS.values():
+    for model in map(MODELS.__getitem__, names):
         config = model.config
         heads, head = f"{model.num_heads}, {config.num_kv_heads}", str(config.head_dim)
         if config.latent_layers:
@@ -130,9 +166,26 @@ def models(language: str) -> str:
                 size(kv_cache_bytes(config, model.context)).replace(" ", "\N{NO-BREAK SPACE}"),
             )
         )
-    days = sorted({model.read for model in MODELS.values()})
-    caption = text["caption"].format(days=text["comma"].join(days))
-    return f"{table(text['header'], rows)}\n\n{caption}"
+    return rows
+
+
+def elements(config: KVConfig, kind: str) -> int:
+    """Return how many elements one layer of a kind caches for a token."""
+    if kind == "latent":
+        return config.kv_rank + config.rope_dim
+    if kind in ("shared", "recurrent"):
+        return 0
+    return 2 * config.num_kv_heads * config.head_dim
+
+
+def variants(language: str) -> str:
+    """Return what one layer of each variant caches for a token, with a model that has it."""
+    text = texts(__file__, "variants", language)
+    rows = []
+    for kind, (name, tex) in VARIANTS.items():
+        count = elements(MODELS[name].config, kind)
+        rows.append((text[kind], tex, text["of"][kind], name, f"{count:,}"))
+    return f"{table(text['header'], rows)}\n\n{text['caption']}"
 
 
 def cards(language: str) -> str:
@@ -173,7 +226,7 @@ def fits(language: str) -> str:
     return f"{table(header, rows)}\n\n{text['caption']}"
 
 
-TABLES = {"models": models, "cards": cards, "fits": fits}
+TABLES = {"variants": variants, "chosen": chosen, "models": models, "cards": cards, "fits": fits}
 
 
 def numbers() -> dict[str, str]:
@@ -185,41 +238,34 @@ def numbers() -> dict[str, str]:
         num_kv_heads=config.num_kv_heads,
         head_dim=config.head_dim,
     )
-    mistral = MODELS["Mistral-7B v0.1"].config
-    deepseek = MODELS["DeepSeek-V3"]
+    mistral, deepseek = MODELS["Mistral-7B v0.1"].config, MODELS["DeepSeek-V3"]
     small = MODELS["Gemma-4-E2B"].config
-    unshared = KVConfig(
-        full_layers=small.full_layers,
-        windowed_layers=small.windowed_layers,
-        window=small.window,
-        num_kv_heads=small.num_kv_heads,
-        head_dim=small.head_dim,
-        windowed_head_dim=small.windowed_head_dim,
-    )
-    tiny = 2 * KVCache(1, 2, 4, capacity=1, dtype=torch.bfloat16).nbytes
-    if tiny != kv_cache_bytes(KVConfig(full_layers=2, num_kv_heads=2, head_dim=4), 1):
-        raise AssertionError(tiny)
+    unshared = replace(small, shared_full_layers=0, shared_windowed_layers=0)
+    room = CARDS["RTX 4090"].memory - llama.weight_bytes
+    wide = {name: MODELS[name].embed_dim // MODELS[name].num_heads for name in MODELS}
     return {
         "models": str(len(MODELS)),
-        "tiny": str(tiny),
-        "llama_3_8b": f"{per_token(MODELS['Llama-3-8B']):,}",
-        "llama_3_8b_length": f"{MODELS['Llama-3-8B'].context:,}",
-        "llama_3_8b_native": size(kv_cache_bytes(MODELS["Llama-3-8B"].config, 8192)),
+        "token": size(per_token(llama)),
+        "conversation": size(kv_cache_bytes(llama.config, CONVERSATION)),
+        "length": f"{CONVERSATION:,}",
+        "users": str(room // kv_cache_bytes(llama.config, CONVERSATION)),
+        "each_of_nine": f"{longest_context(llama.config, room, 9):,}",
+        "each_of_ten": f"{longest_context(llama.config, room, 10):,}",
+        "card": gib(CARDS["RTX 4090"].memory),
         "long": f"{llama.context:,}",
         "llama_long": size(kv_cache_bytes(llama.config, llama.context)),
         "llama_weights": gib(llama.weight_bytes),
         "llama_2_long": size(kv_cache_bytes(MODELS["Llama-2-7B"].config, llama.context)),
-        "gemma_long": size(kv_cache_bytes(config, gemma.context)),
+        "gemma_long": gib(kv_cache_bytes(config, gemma.context)),
         "gemma_all_full": size(kv_cache_bytes(all_full, gemma.context)),
         "gemma_window": f"{config.window:,}",
-        "mistral_window": f"{mistral.window:,}",
+        "gemma_27b_divided": str(wide["Gemma-2-27B"]),
+        "deepseek_divided": str(wide["DeepSeek-V3"]),
         "mistral_most": size(kv_cache_bytes(mistral, mistral.window)),
-        "deepseek_token": f"{per_token(deepseek):,}",
-        "deepseek_long": size(kv_cache_bytes(deepseek.config, deepseek.context)),
         "deepseek_factor": f"{multi_head_factor(deepseek):.0f}",
         "deepseek_same_size": f"{2 * 128 * 128 / 576:.0f}",
         "shared_long": size(kv_cache_bytes(small, 131_072)),
-        "shared_counted": size(kv_cache_bytes(unshared, 131_072)),
+        "shared_counted": gib(kv_cache_bytes(unshared, 131_072)),
         "crossover": f"{round(llama.weight_bytes / per_token(llama), -4):,.0f}",
         **_rounding(),
     }

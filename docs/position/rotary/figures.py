@@ -1,41 +1,34 @@
 """Figures of the chapter on rotary position embedding."""
 
+import cmath
+import math
 from collections.abc import Callable
 
 import drawsvg
 import matplotlib.style
 import torch
+from matplotlib.axes import Axes
 from torch import Tensor
 
 from attn_docs import apply_rotary
 from docs._kit import chart
-from docs._kit.draw import (
-    ACCENT,
-    ACCENT_2,
-    INK,
-    ON_ACCENT,
-    box,
-    canvas,
-    cells,
-    finish,
-    write,
-)
+from docs._kit.draw import ACCENT, ACCENT_2, INK, ON_ACCENT, box, canvas, finish, write
 from docs._kit.text import texts
 
-from .tables import THETAS
+from .tables import MODELS, Model, turned_once, wavelengths
 
 KEY = "position-rotary"
 QUERY, KEY_VECTOR = (3.0, 1.0), (2.0, 1.0)
-PLACES = ((1, 2), (2, 3), (2, 1))  # of "cat", of "sleeps"
-TURNS, SLOW_THETA = 6, 16.0
+PLACES = ((1, 2), (2, 3), (3, 1))  # of "cat", of "chased"
+UNIT = 17.5
+DIAL_DIM, DIAL_PAIRS, DIAL_POSITIONS = 64, (0, 8, 16, 24, 31), (0, 1, 6, 63, 628)
 SIZE = 8
-MAP_POSITIONS, MAP_DIM, MAP_THETA = 16, 16, 100.0
-CHART_THETAS = (100.0, THETAS["RoFormer"], THETAS["Llama 3"])
-CHART_DIM, CHART_LENGTH = 128, 257
+CARRY_DIM, NEAR, FAR = 64, 24, 4096
+HALVES = {"fast": slice(0, 16), "slow": slice(16, 32)}
 
 
-def turned(vector: tuple[float, ...], position: int, *, theta: float = 10000.0) -> list[float]:
-    """Return a vector turned by its position."""
+def rotated(vector: tuple[float, ...], position: int, *, theta: float = 10000.0) -> list[float]:
+    """Return a vector rotated by its position."""
     x = torch.tensor(vector, dtype=torch.float64).view(1, 1, 1, -1)
     return apply_rotary(x, torch.tensor([position]), theta=theta).flatten().tolist()
 
@@ -47,81 +40,87 @@ def _circle(parent: drawsvg.Group, x: float, y: float, radius: float) -> None:
     parent.append(path)
 
 
-def _needle(
-    parent: drawsvg.Group, x: float, y: float, tip: tuple[float, float], **attributes: object
+def _needle(parent: drawsvg.Group, x: float, y: float, tip: complex, **attributes: object) -> None:
+    """Draw a vector from (x, y), with a dot at its end; upwards is positive."""
+    end = (x + tip.real, y - tip.imag)
+    parent.append(drawsvg.Line(x, y, *end, stroke_width=2, **attributes))
+    dot = drawsvg.Rectangle(end[0] - 3, end[1] - 3, 6, 6, rx=3, fill=attributes["stroke"])
+    parent.append(dot)
+
+
+def _sector(
+    parent: drawsvg.Group, x: float, y: float, radius: float, start: complex, end: complex
 ) -> None:
-    """Draw a vector from (x, y); upwards is positive."""
-    parent.append(drawsvg.Line(x, y, x + tip[0], y - tip[1], stroke_width=2, **attributes))
+    """Mark the smaller angle between two directions."""
+    if cmath.phase(end / start) < 0:
+        start, end = end, start
+    first, last = (radius * z / abs(z) for z in (start, end))
+    path = drawsvg.Path(fill=INK, fill_opacity=0.14, data_sector=1)
+    path.M(x, y).L(x + first.real, y - first.imag)
+    path.A(radius, radius, 0, 0, 0, x + last.real, y - last.imag).Z()
+    parent.append(path)
 
 
-def scores() -> list[float]:
-    """Return the score of each panel, from the turned vectors."""
-    return [
-        sum(a * b for a, b in zip(turned(QUERY, sleeps), turned(KEY_VECTOR, cat), strict=True))
-        for cat, sleeps in PLACES
-    ]
+def hands(cat: int, chased: int) -> tuple[complex, complex]:
+    """Return the rotated query of "chased" and the rotated key of "cat"."""
+    return complex(*rotated(QUERY, chased)), complex(*rotated(KEY_VECTOR, cat))
 
 
 def same_distance(language: str) -> str:
-    """Draw query and key at three pairs of positions, as the function turns them."""
-    text, unit = texts(__file__, "same", language), 14
-    drawing = canvas(340, 196)
-    for label, colour, left in ((text["query"], ACCENT, 0), (text["key"], ACCENT_2, 150)):
+    """Draw query and key at three pairs of positions, as the function rotates them."""
+    text = texts(__file__, "same", language)
+    drawing, said = canvas(396, 250), []
+    for label, colour, left in ((text["query"], ACCENT, 40), (text["key"], ACCENT_2, 220)):
         drawing.append(drawsvg.Rectangle(left, 4, 12, 12, fill=colour))
-        write(drawing, label, left + 18, 10, 12, text_anchor="start")
-    said = []
-    for index, ((cat, sleeps), score) in enumerate(zip(PLACES, scores(), strict=True)):
-        x, y = 54 + 116 * index, 108
+        write(drawing, label, left + 18, 10, 13, text_anchor="start")
+    for index, (cat, chased) in enumerate(PLACES):
+        x, y = 66 + 132 * index, 152
+        query, key = hands(cat, chased)
+        degrees = f"{abs(math.degrees(cmath.phase(query / key))):.0f}°"
+        score = f"{(query * key.conjugate()).real:.2f}".replace("-", "−")
         group = drawsvg.Group(data_panel=index)
-        write(group, text["cat"].format(cat=cat), x, 36, 12)
-        write(group, text["sleeps"].format(sleeps=sleeps), x, 51, 12)
-        _circle(group, x, y, 10**0.5 * unit)
-        for name, vector, position, colour in (
-            ("query", QUERY, sleeps, ACCENT),
-            ("key", KEY_VECTOR, cat, ACCENT_2),
-        ):
-            a, b = turned(vector, position)
-            tip = (a * unit, b * unit)
-            _needle(group, x, y, tip, stroke=colour, data_vector=name)
-            group.append(drawsvg.Rectangle(x + tip[0] - 3, y - tip[1] - 3, 6, 6, rx=3, fill=colour))
-        shown = f"{score:.2f}"
-        bold = {"font_weight": "bold"}
-        write(group, text["score"].format(score=shown), x, 172, 13, **bold)
+        for row, line in enumerate(text["sentences"][2 * index : 2 * index + 2]):
+            write(group, line, x, 38 + 16 * row, 13, font_weight="bold")
+        write(group, text["places"].format(cat=cat, chased=chased), x, 76, 12)
+        _circle(group, x, y, 10**0.5 * UNIT)
+        _sector(group, x, y, 22, key, query)
+        _needle(group, x, y, key * UNIT, stroke=ACCENT_2, data_vector="key")
+        _needle(group, x, y, query * UNIT, stroke=ACCENT, data_vector="query")
+        write(group, text["angle"].format(angle=degrees), x, 224, 12)
+        write(group, text["score"].format(score=score), x, 241, 13, font_weight="bold")
         drawing.append(group)
-        said.append(text["panel"].format(cat=cat, sleeps=sleeps, score=shown))
+        said.append(text["panel"].format(cat=cat, chased=chased, angle=degrees, score=score))
     desc = text["desc"].format(panels=text["join"].join(said))
-    return finish(drawing.as_svg(header=""), f"{KEY}-same-distance", text["title"], desc)
+    svg = drawing.as_svg(header="")
+    return finish(svg, f"{KEY}-same-distance", text["title"], desc, zoom=1.2)
 
 
-def two_speeds(language: str) -> str:
-    """Draw the pairs of a head of four numbers at six positions."""
-    text, radius = texts(__file__, "turned", language), 56
-    drawing = canvas(340, 172)
-    for pair, name in enumerate(("first", "second")):
-        x, y = 84 + 172 * pair, 98
-        group = drawsvg.Group(data_pair=pair)
-        write(group, text[name], x, 9, 13, font_weight="bold")
-        _circle(group, x, y, radius)
-        for position in range(TURNS):
-            numbers = turned((1.0, 1.0, 0.0, 0.0), position, theta=SLOW_THETA)
-            a, b = numbers[pair], numbers[pair + 2]
-            _needle(
-                group,
-                x,
-                y,
-                (a * radius, b * radius),
-                stroke=ACCENT,
-                stroke_opacity=0.4 + 0.12 * position,
-                data_position=position,
-            )
-            away = radius + 10
-            write(group, str(position), x + a * away, y - b * away, 12)
-        drawing.append(group)
-    return finish(drawing.as_svg(header=""), f"{KEY}-two-speeds", text["title"], text["desc"])
+def dials(language: str) -> str:
+    """Draw the hands of some pairs of a head of 64 dimensions at some positions."""
+    text, radius = texts(__file__, "dials", language), 20
+    drawing = canvas(396, 330)
+    waves = wavelengths(10000.0, DIAL_DIM)
+    x_of, y_of = (lambda column: 102 + 66 * column), (lambda row: 76 + 54 * row)
+    write(drawing, text["one_turn"], 0, 32, 12, text_anchor="start")
+    for column, pair in enumerate(DIAL_PAIRS):
+        write(drawing, text["pair"].format(pair=pair), x_of(column), 12, 12, font_weight="bold")
+        write(drawing, f"{waves[pair]:,.0f}", x_of(column), 32, 12)
+    for row, position in enumerate(DIAL_POSITIONS):
+        label = text["position"].format(position=position)
+        write(drawing, label, 0, y_of(row), 12, text_anchor="start")
+        numbers = rotated((1.0,) * 32 + (0.0,) * 32, position)
+        for column, pair in enumerate(DIAL_PAIRS):
+            group = drawsvg.Group(data_pair=pair, data_position=position)
+            _circle(group, x_of(column), y_of(row), radius)
+            tip = complex(numbers[pair], numbers[pair + 32]) * radius
+            _needle(group, x_of(column), y_of(row), tip, stroke=ACCENT, data_hand=1)
+            drawing.append(group)
+    svg = drawing.as_svg(header="")
+    return finish(svg, f"{KEY}-dials", text["title"], text["desc"], zoom=1.05)
 
 
 def pairs(*, interleaved: bool) -> list[tuple[int, int]]:
-    """Find out from the function which numbers of a head it mixes."""
+    """Find out from the function which dimensions of a head it mixes."""
     unit = torch.eye(SIZE, dtype=torch.float64).view(1, 1, SIZE, SIZE)
     mixed = apply_rotary(unit, torch.ones(SIZE, dtype=torch.int64), interleaved=interleaved)
     found = {tuple(row.nonzero().flatten().tolist()) for row in mixed[0, 0]}
@@ -129,7 +128,7 @@ def pairs(*, interleaved: bool) -> list[tuple[int, int]]:
 
 
 def order() -> list[int]:
-    """Return which number stands at each place of the half-split layout."""
+    """Return which dimension stands at each place of the half-split layout."""
     places = dict(
         zip(
             (place for pair in pairs(interleaved=False) for place in pair),
@@ -141,7 +140,7 @@ def order() -> list[int]:
 
 
 def layouts(language: str) -> str:
-    """Draw which numbers form a pair in both layouts, and how one becomes the other."""
+    """Draw which dimensions form a pair in both layouts, and how one becomes the other."""
     text = texts(__file__, "layouts", language)
     drawing = canvas(340, 246)
     neighbours, halves, moved = pairs(interleaved=True), pairs(interleaved=False), order()
@@ -180,82 +179,119 @@ def layouts(language: str) -> str:
         halves=comma.join(text["pair"].format(a=a, b=b) for a, b in halves),
         order=" ".join(map(str, moved)),
     )
-    return finish(drawing.as_svg(header=""), f"{KEY}-layouts", text["title"], desc)
+    svg = drawing.as_svg(header="")
+    return finish(svg, f"{KEY}-layouts", text["title"], desc)
 
 
-def cosines() -> Tensor:
-    """Return the cosines (position, pair) as the function applies them."""
-    x = torch.zeros(1, 1, MAP_POSITIONS, MAP_DIM, dtype=torch.float64)
-    x[..., : MAP_DIM // 2] = 1
-    return apply_rotary(x, torch.arange(MAP_POSITIONS), theta=MAP_THETA)[0, 0, :, : MAP_DIM // 2]
+def carried(half: str, distances: Tensor) -> Tensor:
+    """Return the score that half of the pairs give at each distance, when all agree at distance 1.
+
+    Such a key is the query, rotated by one position.
+    """
+    query = torch.zeros(1, 1, 1, CARRY_DIM, dtype=torch.float64)
+    query[..., HALVES[half]] = 1 / 16**0.5
+    key = apply_rotary(query, torch.tensor([1]))
+    queries = apply_rotary(query.expand(1, 1, len(distances), -1), distances)
+    return (queries @ key.mT).flatten()
 
 
-def angles(language: str) -> str:
-    """Draw the cosines as shaded cells."""
-    text, (width, height) = texts(__file__, "angles", language), (26, 15)
-    drawing = canvas(340, 308)
-    left, top = 62, 58
-    write(drawing, text["position"], 0, 40, 12, text_anchor="start")
-    write(drawing, text["pair"], left, 20, 12, text_anchor="start")
-    for pair in range(MAP_DIM // 2):
-        write(drawing, str(pair), left + (pair + 0.5) * width, 46, 12)
-    for position in range(MAP_POSITIONS):
-        write(
-            drawing, str(position), left - 8, top + (position + 0.5) * height, 11, text_anchor="end"
-        )
-    group = drawsvg.Group(data_part="map")
-    shades = (cosines() + 1) / 2
-    cells(group, shades.tolist(), left, top, width, height)
-    drawing.append(group)
-    legend = drawsvg.Group(data_part="legend")
-    write(legend, text["cosine"], 310, 46, 12)
-    for index, value in enumerate((1, 0.5, 0, -0.5, -1)):
-        y = top + 20 * index
-        cells(legend, [[(value + 1) / 2]], 288, y, width - 8, height)
-        write(legend, f"{value:g}".replace("-", "−"), 309, y + 7.5, 11, text_anchor="start")
-    drawing.append(legend)
-    return finish(drawing.as_svg(header=""), f"{KEY}-angles", text["title"], text["desc"])
+def _ticks(axes: Axes, panel: str) -> None:
+    """Name the distances below a panel, and the scores beside the left one."""
+    x = (1, 8, 16, 24) if panel == "near" else (0, 2048, 4096)
+    chart.set_ticks(axes, "x", {at: f"{at:,}" for at in x})
+    y = {-0.5: "−0.5", 0: "0", 0.5: "0.5", 1: "1"}
+    chart.set_ticks(axes, "y", y if panel == "near" else dict.fromkeys(y, ""))
 
 
-def score_by_distance(theta: float) -> Tensor:
-    """Return the score of a vector of equal numbers with itself, for each distance."""
-    x = torch.ones(1, 1, CHART_LENGTH, CHART_DIM, dtype=torch.float64) / CHART_DIM**0.5
-    keys = apply_rotary(x, torch.arange(CHART_LENGTH), theta=theta)[0, 0]
-    return keys @ keys[0]
-
-
-def distance(language: str) -> str:
-    """Chart the score against the distance for three θ."""
-    text = texts(__file__, "chart", language)
-    styles = (
-        {"color": chart.INK, "linestyle": (0, (2, 2)), "linewidth": 1},
-        {"color": chart.ACCENT, "linewidth": 1.5},
-        {"color": chart.ACCENT_2, "linewidth": 1.5},
-    )
-    labels = ((-0.23, "top"), (0.2, "top"), (0.73, "bottom"))
-    said = []
+def carry(language: str) -> str:
+    """Chart the score over the distance for the fast half of a head's pairs and the slow half."""
+    text, (width, height) = texts(__file__, "carry", language), (400, 220)
+    lines = {"fast": chart.ACCENT, "slow": chart.ACCENT_2}
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(340, 230)
-        axes = chart.panel(figure, 36, 24, 290, 160)
-        axes.set_xlim(0, CHART_LENGTH - 1)
-        axes.set_ylim(-0.4, 1.05)
-        chart.set_ticks(axes, "x", {at: str(at) for at in (0, 64, 128, 192, 256)})
-        chart.set_ticks(axes, "y", {0: "0", 0.5: "0.5", 1: "1"})
-        for theta, style, (height, side) in zip(CHART_THETAS, styles, labels, strict=True):
-            score = score_by_distance(theta)
-            axes.plot(range(CHART_LENGTH), score, **style, gid=f"part:theta-{theta:g}")
-            axes.text(252, height, f"θ = {theta:,.0f}", ha="right", va=side)
-            said.append(text["value"].format(score=score[-1].item(), theta=theta))
-        figure.text(0, 1 - 12 / 230, text["score"], va="baseline")
-        figure.text(326 / 340, 8 / 230, text["distance"], ha="right", va="baseline")
-        desc = text["desc"].format(values=text["comma"].join(said))
-        return chart.finish(figure, f"{KEY}-distance", text["title"], desc)
+        figure = chart.new_figure(width, height)
+        for panel, left, last in (("near", 32, NEAR), ("far", 222, FAR)):
+            axes = chart.panel(figure, left, 30, 160, 144)
+            axes.set_xlim(0, last)
+            axes.set_ylim(-0.6, 1.08)
+            _ticks(axes, panel)
+            distances = torch.arange(0, last + 1, last // 24 if panel == "near" else 8)
+            for half, colour in lines.items():
+                gid = f"part:{panel}-{half}"
+                score = carried(half, distances)
+                axes.plot(distances, score, color=colour, linewidth=1.5, gid=gid)
+                if panel == "near":
+                    height_of = {"fast": 0.52, "slow": 0.86}[half]
+                    axes.text(last, height_of, text[half], ha="right", va="center")
+            middle = (left + 80) / width
+            figure.text(middle, 1 - 14 / height, text[panel], ha="center", va="center")
+        figure.text(32 / width, 1 - 208 / height, text["axes"], va="center")
+        said = {
+            f"{half}_{at}": f"{carried(half, torch.tensor([at])).item():.2f}"
+            for half in HALVES
+            for at in (2, 8, 2048)
+        }
+        return chart.finish(figure, f"{KEY}-carry", text["title"], text["desc"].format(**said))
+
+
+def place(tokens: float) -> float:
+    """Return where a number of tokens stands on the axis of the contexts, from left to right."""
+    return 128 + 200 * math.log10(tokens / 5) / math.log10(1e7 / 5)
+
+
+def _context(parent: drawsvg.Group, model: Model, y: float, text: dict[str, str]) -> None:
+    """Draw one model's wavelengths, its context, and how many of its pairs turn within it."""
+    write(parent, model.name, 0, y - 8, 12, text_anchor="start", font_weight="bold")
+    settings = text["settings"].format(theta=f"{model.theta:,.0f}")
+    write(parent, settings, 0, y + 8, 11, text_anchor="start")
+    parent.append(drawsvg.Line(place(5), y, place(1e7), y, stroke=INK, stroke_opacity=0.25))
+    waves = wavelengths(model.theta, model.rotary_dim).tolist()
+    sides = {"inside": (ACCENT, 4), "outside": (ACCENT_2, 2)}
+    for side, (colour, half) in sides.items():
+        path = drawsvg.Path(fill="none", stroke=colour, stroke_width=1, data_side=side)
+        for wave in waves:
+            if (wave <= model.context) == (side == "inside"):
+                path.M(place(wave), y - half).L(place(wave), y + half)
+        parent.append(path)
+    x = place(model.context)
+    parent.append(
+        drawsvg.Line(x, y - 14, x, y + 6, stroke=INK, stroke_width=2, data_context=model.context)
+    )
+    write(parent, f"{model.context:,}", x, y + 14, 11)
+    share = text["share"].format(some=turned_once(model), all=model.rotary_dim // 2)
+    write(parent, share, 396, y, 12, text_anchor="end")
+
+
+def contexts(language: str) -> str:
+    """Draw the wavelengths of named models' pairs beside the context that they were trained on."""
+    text, step = texts(__file__, "contexts", language), 40
+    bottom = 38 + step * len(MODELS)
+    drawing, said = canvas(400, bottom + 18), []
+    write(drawing, text["axis"], place(5), 12, 12, text_anchor="start")
+    write(drawing, text["turned"], 396, 12, 12, text_anchor="end")
+    for index, model in enumerate(MODELS):
+        group = drawsvg.Group(data_model=model.name)
+        _context(group, model, 46 + step * index, text)
+        drawing.append(group)
+        said.append(
+            text["row"].format(
+                name=model.name,
+                theta=f"{model.theta:,.0f}",
+                context=f"{model.context:,}",
+                some=turned_once(model),
+                all=model.rotary_dim // 2,
+            )
+        )
+    for power, label in zip((1, 3, 5, 7), text["powers"], strict=True):
+        write(drawing, label, place(10**power), bottom + 6, 11)
+    desc = text["desc"].format(rows=text["join"].join(said))
+    svg = drawing.as_svg(header="")
+    return finish(svg, f"{KEY}-contexts", text["title"], desc, zoom=1.2)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
     "same-distance": same_distance,
-    "two-speeds": two_speeds,
-    "angles": angles,
-    "distance": distance,
+    "dials": dials,
+    "carry": carry,
+    "contexts": contexts,
     "layouts": layouts,
 }

@@ -1,12 +1,10 @@
-"""What rotary positions cost, how fast the pairs turn, and the numbers of the chapter."""
+"""What rotary positions cost, how fast the pairs rotate, and the numbers of the chapter."""
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from attn_docs import apply_rotary
 from docs._kit.markdown import table
@@ -17,109 +15,65 @@ from . import benchmark
 
 # Llama 3 8B
 EMBED_DIM, HEADS, KV_HEADS, HEAD_DIM = 4096, 32, 8, 128
-LENGTHS = (512, 8192, 131072)
-THETAS = {"RoFormer": 1e4, "gpt-oss": 1.5e5, "Llama 3": 5e5}
-HEAD_DIMS = {"RoFormer": 64, "gpt-oss": 64, "Llama 3": 128}
-PARTS = (0, 1 / 4, 1 / 2, 3 / 4)  # how far a pair stands between the first and the last
+LENGTH = 8192
+
+
+class Model(NamedTuple):
+    """What a model rotates, and the context it was trained on before anything was rescaled."""
+
+    name: str
+    rotary_dim: int
+    theta: float
+    context: int
+
+
+# The first and the last two: defaults of transformers' config classes, as the tests compare.
+# Code Llama, Llama 3, Gemma 3: their papers.
+MODELS = (
+    Model("Llama", 128, 1e4, 2048),
+    Model("Llama 3", 128, 5e5, 8192),
+    Model("Code Llama", 128, 1e6, 16384),
+    Model("Gemma 3", 256, 1e6, 32768),
+    Model("gpt-oss", 64, 1.5e5, 4096),
+    Model("DeepSeek-V3", 64, 1e4, 4096),
+)
+LLAMA_3 = MODELS[1]
 
 
 class Flops(NamedTuple):
-    """Operations of one layer: turning queries and keys, four projections, scores and mix."""
+    """Operations of one layer: rotating queries and keys, four projections, scores and mix."""
 
-    turn: int
+    rotate: int
     project: int
     score_and_mix: int
 
 
 def flops(new: int, keys: int) -> Flops:
     """Count for `new` queries and keys of a text in which each query sees `keys` keys."""
-    turned = (HEADS + KV_HEADS) * HEAD_DIM
+    rotated = (HEADS + KV_HEADS) * HEAD_DIM
     return Flops(
-        turn=3 * new * turned,  # a pair: four products, one sum, one difference
-        project=2 * new * EMBED_DIM * 2 * turned,  # queries and output, keys and values
+        rotate=3 * new * rotated,  # a pair: four products, one sum, one difference
+        project=2 * new * EMBED_DIM * 2 * rotated,  # queries and output, keys and values
         score_and_mix=2 * 2 * new * keys * HEADS * HEAD_DIM,
     )
 
 
-class _Watch(TorchDispatchMode):
-    """Add up the numbers that products, sums and differences of pairs make."""
-
-    found = 0
-
-    def __torch_dispatch__(
-        self,
-        func: Callable[..., Tensor],
-        types: object,
-        args: tuple[object, ...] = (),
-        kwargs: dict[str, object] | None = None,
-    ) -> Tensor:
-        result = func(*args, **(kwargs or {}))
-        if func.name() in ("aten::mul.Tensor", "aten::add.Tensor", "aten::sub.Tensor"):
-            self.found += result.numel() if result.ndim == 4 else 0
-        return result
-
-
-def counted(heads: int, length: int, head_dim: int) -> int:
-    """Count the same for one call of `apply_rotary`, by watching it."""
-    with _Watch() as watch:
-        apply_rotary(torch.zeros(1, heads, length, head_dim), torch.arange(length))
-    return watch.found
-
-
-def wavelengths(theta: float, head_dim: int = HEAD_DIM) -> Tensor:
+def wavelengths(theta: float, rotary_dim: int = HEAD_DIM) -> Tensor:
     """Return after how many positions each pair is back, from the angles of position 1."""
-    x = torch.zeros(1, 1, 1, head_dim, dtype=torch.float64)
-    x[..., : head_dim // 2] = 1
-    turned = apply_rotary(x, torch.tensor([1]), theta=theta).flatten()
-    cos, sin = turned.chunk(2)
+    x = torch.zeros(1, 1, 1, rotary_dim, dtype=torch.float64)
+    x[..., : rotary_dim // 2] = 1
+    rotated = apply_rotary(x, torch.tensor([1]), theta=theta).flatten()
+    cos, sin = rotated.chunk(2)
     return 2 * math.pi / torch.atan2(sin, cos)
 
 
-def _positions(count: float) -> str:
-    return f"{count:,.2f}" if count < 100 else f"{count:,.0f}"
-
-
-def waves(language: str) -> str:
-    """Return the wavelengths of some pairs of a head for the θ of three models."""
-    text = texts(__file__, "waves", language)
-    thetas = (
-        text["theta"].format(theta=f"{of:,.0f}", name=name, head_dim=HEAD_DIMS[name])
-        for name, of in THETAS.items()
-    )
-    columns = [wavelengths(theta, HEAD_DIMS[name]) for name, theta in THETAS.items()]
-    places = [[int(part * len(column)) for column in columns] for part in PARTS]
-    places.append([-1 for _ in columns])
-    rows = [
-        (name, *(_positions(column[i].item()) for column, i in zip(columns, at, strict=True)))
-        for name, at in zip(text["pairs"], places, strict=True)
-    ]
-    return f"{table((text['first'], *thetas), rows)}\n\n{text['caption']}"
-
-
-def _short(count: float) -> str:
-    """Return a count with three digits and a unit."""
-    unit = int(math.log10(count)) // 3
-    return f"{count / 1000**unit:.3g} {' kMGT'[unit]}"
+def turned_once(model: Model) -> int:
+    """Return how many pairs make at least one full turn within the model's context."""
+    return int((wavelengths(model.theta, model.rotary_dim) <= model.context).sum())
 
 
 def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.2g} %"
-
-
-def cost(language: str) -> str:
-    """Return the operations of a layer of Llama 3 8B, with the share that turning takes."""
-    header = texts(__file__, "cost", language)["header"]
-    names = texts(__file__, "cost", language)["names"]
-    cases = [(names[0].format(n), flops(n, n)) for n in LENGTHS]
-    cases += [(names[1].format(m), flops(1, m)) for m in LENGTHS[1:2]]
-    rows = [
-        (name, *map(_short, found), _share(found.turn, found.score_and_mix))
-        for name, found in cases
-    ]
-    caption = texts(__file__, "cost", language)["caption"].format(
-        embed_dim=f"{EMBED_DIM:,}", heads=HEADS, kv_heads=KV_HEADS, head_dim=HEAD_DIM
-    )
-    return f"{table(header, rows)}\n\n{caption}"
 
 
 def step(language: str) -> str:
@@ -138,26 +92,29 @@ def step(language: str) -> str:
     return f"{table((*text['header'], *times), rows)}\n\n{found.caption(caption, language)}"
 
 
-TABLES = {"waves": waves, "cost": cost, "step": step}
+TABLES = {"step": step}
 
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     cos, sin = math.cos(1), math.sin(1)
-    text = flops(LENGTHS[1], LENGTHS[1])
-    return {
+    text = flops(LENGTH, LENGTH)
+    slowest = wavelengths(LLAMA_3.theta)[-1].item()
+    counted = {f"operations_{way}": str(benchmark.operations(way)) for way in benchmark.WAYS}
+    return counted | {
         "cos_one": f"{cos:.2f}",
         "degrees_one": f"{math.degrees(1):.1f}",
-        "degrees_slow": f"{math.degrees(1 / 4):.1f}",
-        "length": f"{LENGTHS[1]:,}",
-        "part_of_turn": f"1/{wavelengths(THETAS['Llama 3'])[-1] / LENGTHS[1]:.0f}",
-        "score_back": f"{7 * cos - sin:.2f}",
+        "length": f"{LENGTH:,}",
+        "part_of_turn": f"1/{slowest / LENGTH:.0f}",
+        # Llama 3.1 leaves full turns below a quarter of 8,192 tokens as they are
+        "rescaled": str(int((wavelengths(LLAMA_3.theta) > LENGTH / 4).sum())),
+        "score_other": f"{7 * math.cos(2) - math.sin(2):.2f}".replace("-", "−"),
         "score_one": f"{7 * cos + sin:.2f}",
-        "share": _share(text.turn, text.score_and_mix),
-        "share_of_projections": _share(text.turn, text.project),
+        "share": _share(text.rotate, text.score_and_mix),
+        "share_of_projections": _share(text.rotate, text.project),
         "sin_one": f"{sin:.2f}",
-        "theta_gpt_oss": f"{THETAS['gpt-oss']:,.0f}",
-        "theta_llama": f"{THETAS['Llama 3']:,.0f}",
-        "theta_roformer": f"{THETAS['RoFormer']:,.0f}",
+        "slowest_llama": f"{slowest / 1e6:.1f}",
+        "theta_llama": f"{LLAMA_3.theta:,.0f}",
+        "theta_roformer": f"{MODELS[0].theta:,.0f}",
         "wave_short": f"{2 * math.pi:.2f}",
     }

@@ -18,7 +18,7 @@ print("and back: ", torch.allclose(again(x), multi(x), rtol=0, atol=1e-12))
 #> and back:  True
 grouped(x).square().sum().backward()
 multi(x).square().sum().backward()
-copies = multi.k_proj.weight.grad.view(2, 3, 4, 24)  # g r d embed
+copies = multi.k_proj.weight.grad.view(2, 3, 4, 24)  # g h/g d D
 total = copies.sum(1).flatten(0, 1)
 print("gradients:", torch.allclose(total, grouped.k_proj.weight.grad, rtol=0, atol=1e-12))
 #> gradients: True

@@ -4,7 +4,7 @@ import torch
 
 from attn_docs import MultiHeadAttention, multi_head_to_grouped_query
 
-# two heads of one number; a word is a vector of two numbers
+# two heads of size 1; a token is a vector of two numbers
 words = torch.tensor([[[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]])  # "the", "cat", "sleeps"
 multi = MultiHeadAttention(embed_dim=2, num_heads=2, bias=False)
 with torch.no_grad():

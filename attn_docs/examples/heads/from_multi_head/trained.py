@@ -7,7 +7,7 @@ from attn_docs import MultiHeadAttention, multi_head_to_grouped_query
 from attn_docs.practice.bugs_that_train import NextWord, rounds
 
 
-def loss(model, words):  # of the next word
+def loss(model, words):  # of the next token
     is_word = words[:, :-1] > 0
     return cross_entropy(model(words[:, :-1])[is_word], words[:, 1:][is_word])
 

@@ -8,12 +8,12 @@ sizes = {"kv_rank": c, "head_dim": d, "rope_dim": r, "value_dim": e}
 attend = MultiHeadLatentAttention(24, h, **sizes).double()
 
 
-def turn(x):  # (batch, length, heads, r): neighbours are one complex number
+def rotate(x):  # b n h d_r: neighbours are one complex number
     slow = 10000 ** (torch.arange(0, r, 2).double() / r)
     angles = torch.arange(x.size(1))[:, None] / slow
     numbers = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
-    turned = numbers * torch.polar(torch.ones_like(angles), angles)[:, None]
-    return torch.view_as_real(turned).flatten(-2)
+    rotated = numbers * torch.polar(torch.ones_like(angles), angles)[:, None]
+    return torch.view_as_real(rotated).flatten(-2)
 
 
 def by_einsum(x):
@@ -22,8 +22,8 @@ def by_einsum(x):
     latent = attend.kv_a_norm(latent)
     up_key, up_value = attend.kv_b_proj.weight.unflatten(0, (h, d + e)).split((d, e), 1)
     scores = torch.einsum("nthd,hdc,nsc->nhts", q_nope, up_key, latent)
-    k_rope = turn(k_rope[:, :, None])[:, :, 0]  # one for all heads
-    scores += torch.einsum("nthr,nsr->nhts", turn(q_rope), k_rope)
+    k_rope = rotate(k_rope[:, :, None])[:, :, 0]  # one for all heads
+    scores += torch.einsum("nthr,nsr->nhts", rotate(q_rope), k_rope)
     weights = (scores * (d + r) ** -0.5).softmax(-1)
     heads = torch.einsum("nhts,nsc,hec->nthe", weights, latent, up_value)
     return attend.out_proj(heads.flatten(2))

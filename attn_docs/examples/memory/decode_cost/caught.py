@@ -8,16 +8,16 @@ from attn_docs.exhibits.memory import (
 )
 
 torch.manual_seed(0)
-attend, words = MultiHeadAttention(24, 6).eval(), torch.randn(1, 10, 24)
+attend, tokens = MultiHeadAttention(24, 6).eval(), torch.randn(1, 10, 24)
 made = []  # how many keys each call of the projection makes
 attend.k_proj.register_forward_hook(lambda *call: made.append(call[-1].size(1)))
 
 cache = KVCache(1, 6, 4, capacity=10)
-steps = [attend(words[:, [t]], is_causal=True, cache=cache) for t in range(10)]
+steps = [attend(tokens[:, [t]], is_causal=True, cache=cache) for t in range(10)]
 print("keys made:", sum(made))
 #> keys made: 10
 made.clear()
-wrong = decode_recomputes.decode(attend, words, cache)
+wrong = decode_recomputes.decode(attend, tokens, cache)
 print("recomputed:", sum(made), torch.allclose(wrong, torch.cat(steps, 1), atol=1e-6))
 #> recomputed: 55 True
 

@@ -27,7 +27,7 @@ sizes = {"num_heads": 6, "num_kv_heads": 2, "head_dim": 4}
 attend = GroupedQueryAttention(24, 6, 2, attend=grouped_query_attention_broadcast)
 cache = KVCache(batch=3, num_kv_heads=2, head_dim=4, capacity=10)
 with torch.no_grad():
-    attend(torch.randn(3, 9, 24), is_causal=True, cache=cache)  # 9 words
+    attend(torch.randn(3, 9, 24), is_causal=True, cache=cache)  # 9 tokens
     with Count() as counted:
         attend(torch.randn(3, 1, 24), is_causal=True, cache=cache)  # the tenth
 

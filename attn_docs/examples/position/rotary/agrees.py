@@ -7,10 +7,10 @@ x = torch.randn(2, 3, 7, 8, dtype=torch.float64)  # b h n d
 positions = torch.arange(7)
 angles = positions[:, None] / 10000 ** (torch.arange(0, 8, 2, dtype=torch.float64) / 8)
 
-# neighbours are one complex number, and a turn is a multiplication
+# neighbours are one complex number, and rotating is multiplying
 turns = torch.polar(torch.ones_like(angles), angles)  # n D/2
-turned = torch.view_as_complex(x.unflatten(-1, (-1, 2))) * turns
-wanted = torch.view_as_real(turned).flatten(-2)
+rotated = torch.view_as_complex(x.unflatten(-1, (-1, 2))) * turns
+wanted = torch.view_as_real(rotated).flatten(-2)
 ours = apply_rotary(x, positions, interleaved=True)
 print("complex numbers:", torch.allclose(ours, wanted, rtol=0, atol=1e-12))
 #> complex numbers: True

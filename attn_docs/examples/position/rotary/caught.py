@@ -13,8 +13,8 @@ torch.manual_seed(0)
 torch.set_grad_enabled(False)
 query, key, value = torch.randn(3, 2, 3, 5, 4).unbind()  # b h n d
 positions = torch.arange(5)
-turned = [apply_rotary(x, positions) for x in (query, key)]
-right = torch.nn.functional.scaled_dot_product_attention(*turned, value)
+rotated = [apply_rotary(x, positions) for x in (query, key)]
+right = torch.nn.functional.scaled_dot_product_attention(*rotated, value)
 by_length = [x.transpose(1, 2) for x in (query, key, value)]  # b n h d
 
 model = MultiHeadAttention(12, 3, rotary=RotaryEmbedding(4, interleaved=True))

@@ -16,7 +16,7 @@ for bug in (only_query_converted, value_converted, key_heads_miscounted):
     new.load_state_dict(bug.convert(old.state_dict(), num_heads=4, num_kv_heads=2))
     name = bug.__name__.rpartition(".")[2]
     first = torch.allclose(new(x[:, :1]), old(x[:, :1]), atol=1e-5)
-    print(f"{name:20} one word: {first!s:5} five words: {torch.allclose(new(x), old(x))}")
-#> only_query_converted one word: True  five words: False
-#> value_converted      one word: False five words: False
-#> key_heads_miscounted one word: True  five words: False
+    print(f"{name:20} one token: {first!s:5} five tokens: {torch.allclose(new(x), old(x))}")
+#> only_query_converted one token: True  five tokens: False
+#> value_converted      one token: False five tokens: False
+#> key_heads_miscounted one token: True  five tokens: False

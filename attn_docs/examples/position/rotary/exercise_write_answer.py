@@ -1,0 +1,34 @@
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from attn_docs.testing import check_module
+
+
+def rotate(x, theta=10000.0):  # b h n d
+    pair = torch.arange(0, x.size(-1), 2, dtype=x.dtype)
+    positions = torch.arange(x.size(-2), dtype=x.dtype)
+    angle = positions[:, None] * theta ** -(pair / x.size(-1))  # n d/2
+    a, b = x.chunk(2, dim=-1)
+    cos, sin = angle.cos(), angle.sin()
+    return torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)
+
+
+class Attention(nn.Module):
+    def __init__(self, embed_dim, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.qkv_proj = nn.Linear(embed_dim, 3 * embed_dim)
+        self.out_proj = nn.Linear(embed_dim, embed_dim)
+
+    def forward(self, x, is_causal=False):  # b n embed_dim
+        qkv = self.qkv_proj(x).unflatten(-1, (3, self.num_heads, -1))  # b n 3 h d
+        query, key, value = qkv.permute(2, 0, 3, 1, 4)  # b h n d each
+        query, key = rotate(query), rotate(key)
+        output = F.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
+        return self.out_proj(output.transpose(1, 2).flatten(2))
+
+
+report = check_module(Attention(32, 4), embed_dim=32, causal=True, positions="rotary")
+print(report.verdict)
+#> passed
