@@ -360,8 +360,10 @@ def test_with_adam_the_rates_that_suit_one_size_are_wrong_for_another():
         return losses("loss", step=benchmark.STEPS, d=d, scaled=scaled, rate=rate)
 
     for scaled in (False, True):
-        assert of(adam, 512, 0.003, scaled=scaled) < 0.1 < 1 < of(adam, 8, 0.003, scaled=scaled)
-        assert of(adam, 8, 0.03, scaled=scaled) < 0.5 < 1 < of(adam, 512, 0.03, scaled=scaled)
+        assert of(adam, 512, 0.003, scaled=scaled) < 0.1
+        assert of(adam, 8, 0.003, scaled=scaled) > 1
+        assert of(adam, 8, 0.03, scaled=scaled) < 0.5
+        assert of(adam, 512, 0.03, scaled=scaled) > 1
     for rate in tables.SHOWN["SGD"]:
         losses = [of(plain, d, rate, scaled=True) for d in benchmark.SIZES]
         assert max(losses) - min(losses) < 0.3
