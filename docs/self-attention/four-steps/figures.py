@@ -85,7 +85,7 @@ def layer(language: str) -> str:
         _matrix(drawing, name, matrix, place)
         aside = {"score": -2, "weight": 2}.get(name, 0)  # names wider than their columns
         middle = place.x + matrix.size(1) * place.width / 2 + aside
-        above = 30 if name in columns else 10
+        above = 30 if name in columns else 24
         look = "normal" if name in ("score", "weight") else "bold"
         write(drawing, text[name], middle, place.y - above, 11, font_weight=look)
         for column, word in enumerate(columns.get(name, ())):
@@ -225,7 +225,7 @@ def dropout(language: str) -> str:
     write(drawing, text["frame"], left + n / 2 * width, 288, 11)
     sums = ", ".join(f"{total:.2f}" for total in maps["weights"][SHOWN].sum(-1).tolist())
     desc = text["desc"].format(**{name: _say(w[SHOWN], 2) for name, w in maps.items()}, sums=sums)
-    return finish(drawing.as_svg(header=""), f"{KEY}-dropout", text["title"], desc, zoom=1.05)
+    return finish(drawing.as_svg(header=""), f"{KEY}-dropout", text["title"], desc, zoom=1.5)
 
 
 class Ratio(NamedTuple):
