@@ -21,7 +21,7 @@ print(report.headline)
 for finding in report.failures:
     print(f"{finding.property}: {finding.evidence.partition(': ')[0]}")
 #> oracle: the heads of one position attend to each other
-#> attends: output 0 does not depend on token 1 (so it is with 30 of 30 pairs)
+#> attends: output 0 does not depend on token 1 (so with 30 of 30 pairs)
 #> head layout: the heads of one position attend to each other
 print("fix:", report.failures[0].cause.partition(": ")[2])
 #> fix: transpose heads and length first
