@@ -1,6 +1,8 @@
 import torch.nn.functional as F
 from torch import nn
 
+from attn_docs.testing import check_module
+
 
 class MultiHead(nn.Module):
     def __init__(self, embed_dim, num_heads, dropout=0.0):
@@ -16,8 +18,6 @@ class MultiHead(nn.Module):
         heads = F.scaled_dot_product_attention(query, key, value, attn_mask, p, is_causal)
         return self.out_proj(heads.transpose(1, 2).flatten(2))  # b n D
 
-
-from attn_docs.testing import check_module
 
 report = check_module(MultiHead(32, 4), embed_dim=32, num_heads=4, causal=True)
 print(report.verdict)
