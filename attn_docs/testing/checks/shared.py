@@ -73,7 +73,7 @@ def equal_words(insight: Insight) -> Judgement:
                 f"{count} equal tokens give numbers that differ by {error:.2e} from what one gives"
             )
     return passed(
-        f"2 and {subject.length} equal tokens give what one gives: their weights sum to 1"
+        f"2 and {subject.length} equal tokens give what one gives, as weights of sum 1 do"
     )
 
 
