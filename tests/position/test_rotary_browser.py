@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 def test_a_line_above_the_formulas_is_explained_under_them(visit):
     tab = visit("position/rotary/", width=1280).tab
     line = tab.locator("bdi[data-symbol~=q]")
+    line.evaluate("line => { line.closest('details').open = true }")  # its program is folded
     assert line.bounding_box()["y"] < tab.locator("#the-formula").bounding_box()["y"]
     line.focus()
     note = tab.locator(".symbols > :last-child")

@@ -1,6 +1,6 @@
 """Figures of the chapter on cross-attention."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import drawsvg
 import torch
@@ -20,7 +20,7 @@ from docs._kit.draw import (
 )
 from docs._kit.text import texts
 
-from .tables import LATIN, sequence_weights
+from .tables import LATIN, learned, sequence_weights
 
 KEY = "heads-cross-attention"
 TARGET_LENGTH, SOURCE_LENGTH, PADDED = 3, 1, 3
@@ -53,7 +53,8 @@ def two_sequences(language: str) -> str:
     box(drawing, 1, 145, 260, 30)
     write(drawing, text["weigh"], 131, 160)
     arrow(drawing, (177, 177), (177, 193))
-    _grid(drawing, weights, text)
+    _axes(drawing, text, 62, 232, 2.5 * 46)
+    _grid(drawing, weights, LATIN, WORDS, left=62, top=232, width=46, height=30)
     arrow(drawing, (177, 326), (177, 348))
     box(drawing, 1, 350, 260, 30)
     write(drawing, text["mix"], 131, 365)
@@ -72,19 +73,52 @@ def two_sequences(language: str) -> str:
     return finish(drawing.as_svg(header=""), name, text["title"], desc, zoom=1.5)
 
 
-def _grid(drawing: drawsvg.Drawing, weights: Tensor, text: dict) -> None:
-    left, top, width, height = 62, 232, 46, 30
-    write(drawing, f"{text['key']} →", left + 2.5 * width, 203, 12)
-    write(drawing, f"{text['query']} ↓", left - 8, 220, 12, text_anchor="end")
+def _axes(drawing: drawsvg.Drawing, text: dict, left: float, top: float, middle: float) -> None:
+    """Name the axes of a grid: keys above its columns, queries beside its rows."""
+    write(drawing, f"{text['key']} →", left + middle, top - 29, 12)
+    write(drawing, f"{text['query']} ↓", left - 8, top - 12, 12, text_anchor="end")
+
+
+def _grid(
+    drawing: drawsvg.DrawingParentElement,
+    weights: Tensor,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    left: float,
+    top: float,
+    width: float,
+    height: float,
+) -> None:
+    """Draw weights as a grid of numbers: a row for each query, a column for each key."""
     cells(drawing, (SHADE * weights / weights.max()).tolist(), left, top, width, height)
-    for column, word in enumerate(WORDS):
-        write(drawing, word, left + (column + 0.5) * width, 220, 12, font_weight="bold")
-    for row, word in enumerate(LATIN):
+    for column, word in enumerate(columns):
+        write(drawing, word, left + (column + 0.5) * width, top - 12, 12, font_weight="bold")
+    for row, word in enumerate(rows):
         middle = top + (row + 0.5) * height
         write(drawing, word, left - 6, middle, 12, text_anchor="end", font_weight="bold")
-        for column in range(len(WORDS)):
+        for column in range(len(columns)):
             number = f"{weights[row, column]:.2f}"
             write(drawing, number, left + (column + 0.5) * width, middle, 12)
+
+
+def learned_order(language: str) -> str:
+    """Draw the weights of the trained translator for two sentences."""
+    text = texts(__file__, "learned_order", language)
+    drawing, top, said = canvas(396, 310), 46, []
+    outer, inner = text["join"]
+    for index, (english, (latin, weights)) in enumerate(learned().items()):
+        words, group = english.split(), drawsvg.Group(data_sentence=index)
+        _axes(drawing, text, 66, top, len(words) / 2 * 54)
+        _grid(group, weights.detach(), latin, words, left=66, top=top, width=54, height=28)
+        drawing.append(group)
+        top += 28 * len(latin) + 66
+        most = (words[column] for column in weights.argmax(-1).tolist())
+        pairs = (text["pair"].format(query=q, key=k) for q, k in zip(latin, most, strict=True))
+        said.append(text["sentence"].format(english=english, pairs=inner.join(pairs)))
+    desc = text["desc"].format(sentences=outer.join(said))
+    name = f"{KEY}-learned-order"
+    return finish(drawing.as_svg(header=""), name, text["title"], desc, zoom=1.5)
 
 
 def mask_weights() -> tuple[Tensor, Tensor]:
@@ -127,5 +161,6 @@ def whose_padding(language: str) -> str:
 
 FIGURES: dict[str, Callable[[str], str]] = {
     "two-sequences": two_sequences,
+    "learned-order": learned_order,
     "whose-padding": whose_padding,
 }

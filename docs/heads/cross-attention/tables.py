@@ -1,4 +1,11 @@
-"""What cross-attention costs."""
+"""What cross-attention costs, and what a small trained translator attends to."""
+
+import contextlib
+import io
+import runpy
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,6 +19,8 @@ INPUT_DIM = CONTEXT_DIM = 512
 OUTPUT_DIM = 64
 LENGTHS = ((128, 128), (1024, 1024), (128, 8192))
 LATIN = ("dormit", "feles", "somniat")  # of the worked example
+EXAMPLES = Path(__file__).parents[3] / "attn_docs/examples/heads/cross_attention"
+TRANSLATED = ("the cat sleeps it dreams", "the small fox runs it sings")  # by the trained example
 WHISPER = {"positions": 1500, "layers": 32, "size": 1280}  # large, from its published configuration
 
 
@@ -19,6 +28,23 @@ def sequence_weights() -> Tensor:
     """Return the weights of the worked example, (3, 5)."""
     query = 5 * torch.eye(4)[[2, 1, 3]]
     return attention_weights(query, embeddings()[:, 4:])
+
+
+@cache
+def _trained() -> dict[str, Any]:
+    """Run the page's program, which trains its translator; return the names in it."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        return runpy.run_path(str(EXAMPLES / "learned.py"))
+
+
+def learned() -> dict[str, tuple[list[str], Tensor]]:
+    """Return the trained translator's translation and its weights for each sentence."""
+    names = _trained()
+    lengths = (sum(word in names["LATIN"] for word in text.split()) for text in TRANSLATED)
+    return {
+        text: names["translate"](names["model"], text.split(), length)
+        for text, length in zip(TRANSLATED, lengths, strict=True)
+    }
 
 
 def parameters(input_dim: int, context_dim: int, output_dim: int) -> int:
@@ -70,10 +96,15 @@ def cached_bytes(positions: int, layers: int, size: int, dtype: torch.dtype) -> 
     return 2 * positions * layers * size * dtype.itemsize
 
 
+def _trained_parameters() -> int:
+    return sum(parameter.numel() for parameter in _trained()["model"].parameters())
+
+
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     cached = cached_bytes(**WHISPER, dtype=torch.float16)
     return {
+        "parameters": f"{_trained_parameters():,}",
         "high": f"{sequence_weights().max():.2f}",
         "whisper": f"{cached / 2**20:.0f} MiB",
     }

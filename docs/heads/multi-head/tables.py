@@ -137,10 +137,14 @@ def sentence_numbers() -> dict[str, str]:
     """Return what "it" takes with one head and with two, and what a head without a question."""
     fits, size = math.exp(SHARPNESS / 2), math.exp(SHARPNESS / math.sqrt(2))
     who, what = size / (size + 4), size / (2 * size + 3)
+    before = math.exp(SHARPNESS / math.sqrt(3))
     return {
         "it_one": f"{fits / (3 * fits + 2):.2f}",
         "it_who": f"{who:.2f}",
+        "it_who_before": f"{before / (before + 4):.2f}",
         "it_sum": f"{who + 2 * what:.2f}",
+        "it_sum_scaled": f"{fits / (fits + 4) + 2 * fits / (2 * fits + 3):.2f}",
+        "it_tripled": f"{3 * 3 * fits / (3 * fits + 2):.2f}",
         "idle": f"{1 / 5:.2f}",
     }
 

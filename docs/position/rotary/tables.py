@@ -67,13 +67,27 @@ def wavelengths(theta: float, rotary_dim: int = HEAD_DIM) -> Tensor:
     return 2 * math.pi / torch.atan2(sin, cos)
 
 
+def fast_half(distance: int) -> float:
+    """Return the mean score of the faster pairs of a head of 64 for a key best one token back."""
+    return _mean_score(distance, wavelengths(MODELS[0].theta, 64)[:16])
+
+
+def slow_half(distance: int) -> float:
+    """Return the mean score of the slower pairs of the same head."""
+    return _mean_score(distance, wavelengths(MODELS[0].theta, 64)[16:])
+
+
+def _mean_score(distance: int, waves: Tensor) -> float:
+    return torch.cos((distance - 1) * 2 * math.pi / waves).mean().item()
+
+
 def turned_once(model: Model) -> int:
     """Return how many pairs make at least one full turn within the model's context."""
     return int((wavelengths(model.theta, model.rotary_dim) <= model.context).sum())
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.2g} %"
+    return f"{100 * part / whole:.2g}%"
 
 
 def step(language: str) -> str:
@@ -112,6 +126,9 @@ def numbers() -> dict[str, str]:
         "score_one": f"{7 * cos + sin:.2f}",
         "share": _share(text.rotate, text.score_and_mix),
         "share_of_projections": _share(text.rotate, text.project),
+        **{f"slow_{at}": f"{slow_half(at):.2f}" for at in (100, 200, 500, 2048)},
+        "fast_lead": f"{1 - fast_half(0):.2f}",
+        "fast_lead_50": f"{50 * (1 - fast_half(0)):.1f}",
         "sin_one": f"{sin:.2f}",
         "slowest_llama": f"{slowest / 1e6:.1f}",
         "theta_llama": f"{LLAMA_3.theta:,.0f}",

@@ -2,12 +2,12 @@ import torch
 
 
 def rotate(x, positions, theta=10000.0):  # … n d, and n
-    pair = torch.arange(0, x.size(-1), 2)  # d/2: 0, 2, 4, …
+    pair = torch.arange(0, x.size(-1), 2, device=x.device)  # d/2: 0, 2, 4, …
     omega = theta ** -(pair / x.size(-1))  # d/2: radians for one position
     angle = positions[:, None] * omega  # n d/2
     cos, sin = angle.cos(), angle.sin()
     a, b = x.chunk(2, dim=-1)  # … n d/2 each: pair i is (a[i], b[i])
-    return torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)  # … n d
+    return torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1).to(x.dtype)  # … n d
 
 
 torch.manual_seed(0)
