@@ -254,6 +254,7 @@ def numbers() -> dict[str, str]:
         "busy_multi_head": f"{busy('Llama 2 7B'):.1%}",
         "latent_eight": f"{cost('DeepSeek-V3', tp=8).intensity:.0f}",
         "crossover": f"{round(crossover('Llama-3.1-8B'), -4):,.0f}",
+        "crossover_read": f"{round(read_weights() / kv_cache_bytes(llama.config, 1), -3):,.0f}",
         "crossover_llama_2": f"{round(crossover('Llama-2-7B'), -3):,.0f}",
         "projections_only": f"{2 * 4096:,}",
         "projections_share": f"{32 * projections.bytes / llama.weight_bytes:.0%}",
