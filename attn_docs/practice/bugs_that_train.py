@@ -9,18 +9,18 @@ EMBED_DIM, NUM_HEADS = 32, 4
 
 
 def rounds(batch: int, generator: torch.Generator) -> Tensor:
-    """Return rows of words (batch, 13): four words over and over, padded on the left with 0.
+    """Return rows of tokens (batch, 13): four tokens over and over, padded on the left with 0.
 
-    Word k has the share 1/k, as frequent and rare words have in a language. A row has 7 to 13
-    words. Whoever looks three words back knows the next word; without looking back, only how
-    frequent words are.
+    Token k comes 1/k as often as token 1, much as frequent and rare words do in a language. A row
+    has 7 to 13 tokens. Three places back stands the next token; without looking back, all that can
+    be known is how frequent each token is.
 
     Args:
         batch: Number of rows.
         generator: Where the chance comes from.
 
     Returns:
-        The rows, int64, with words from 1 to 15 and padding 0.
+        The rows, int64, with tokens from 1 to 15 and padding 0.
 
     Example:
         ```python
@@ -41,7 +41,7 @@ def rounds(batch: int, generator: torch.Generator) -> Tensor:
 
 
 class NextWord(nn.Module):
-    """Predicts each next word: a vector for each word and place, attention, a linear layer.
+    """Predicts each next token: a vector for each token and place, attention, a linear layer.
 
     Args:
         attention: Called as `attention(x, attn_mask=…, is_causal=True)` with a boolean mask
@@ -56,7 +56,7 @@ class NextWord(nn.Module):
         self.predict = nn.Linear(EMBED_DIM, WORDS)
 
     def forward(self, words: Tensor) -> Tensor:
-        """Return scores (batch, n, 16) of the words that may come next."""
+        """Return scores (batch, n, 16) of the tokens that may come next."""
         x = self.words(words) + self.places
         if self.attention is not None:
             # no query may attend to padding
@@ -67,7 +67,7 @@ class NextWord(nn.Module):
 
 
 def train(attention: nn.Module | None, steps: int = 60, seed: int = 0) -> list[float]:
-    """Train a layer to predict the next word, in float64; return the loss before each step.
+    """Train a layer to predict the next token, in float64; return the loss before each step.
 
     Each step has 32 new rows, so the loss is that of rows never seen before.
 
@@ -77,7 +77,7 @@ def train(attention: nn.Module | None, steps: int = 60, seed: int = 0) -> list[f
         seed: For the rows, the layers around the attention, and dropout.
 
     Returns:
-        The mean loss of each step, in nats per word.
+        The mean loss of each step, in nats per token.
 
     Example:
         ```python
@@ -105,7 +105,7 @@ def fit(model: NextWord, steps: int = 60, seed: int = 0) -> list[float]:
         seed: For the rows.
 
     Returns:
-        The mean loss of each step, in nats per word.
+        The mean loss of each step, in nats per token.
 
     Example:
         ```python
@@ -124,10 +124,10 @@ def fit(model: NextWord, steps: int = 60, seed: int = 0) -> list[float]:
     optimizer = torch.optim.Adam(model.train().parameters(), lr=0.02, fused=True)
     losses = []
     for _ in range(steps):
-        words = rounds(32, generator)
-        scores = model(words[:, :-1])
-        is_word = words[:, :-1] > 0
-        loss = F.cross_entropy(scores[is_word], words[:, 1:][is_word])
+        tokens = rounds(32, generator)
+        scores = model(tokens[:, :-1])
+        is_token = tokens[:, :-1] > 0
+        loss = F.cross_entropy(scores[is_token], tokens[:, 1:][is_token])
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()

@@ -1,5 +1,6 @@
 """The figures on additive attention show the shapes and scores they claim."""
 
+import math
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -78,3 +79,14 @@ def test_cells_hold_the_scores_by_row_and_column_and_their_colour(language):
             above = [(ty, t) for t, tx, ty in texts if x < tx < x + width and ty < rows[0]]
             _, key = max(above)  # the nearest
             assert (int(query), int(key)) == (figures.STEPS[row], figures.STEPS[column])
+
+
+@languages
+def test_what_a_noun_gains_is_written_beside_its_step(language):
+    root = parse(figures.FIGURES["bend"](language))
+    parts = {g.attrib["data-part"]: g for g in root.iter("g") if "data-part" in g.attrib}
+    for query, value in {"wants": 1.0, "other": 0.0}.items():
+        steep = math.tanh(value - 1) - math.tanh(value - 2)
+        for name, gain in (("line", "+1"), ("tanh", f"+{steep:.2f}")):
+            (label,) = parts[f"{name}-{query}-gain"].iter("text")
+            assert label.text == gain

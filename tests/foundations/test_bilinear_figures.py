@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import torch
 
-from attn_docs.sentence import KINDS, projections
+from attn_docs.sentence import projections
 from docs._tools.page import page_module
 from tests.kit import parse
 
@@ -18,16 +18,23 @@ languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 @languages
-def test_the_table_shows_the_product_of_the_sentences_projections(language):
-    root = parse(figures.FIGURES["table"](language))
-    shown = {e.attrib["data-cell"]: e.text for e in root.iter("text") if "data-cell" in e.attrib}
-    w_q, w_k, _ = projections()
-    wanted = {
-        f"{row},{column}": f"{(w_q[row] @ w_k[column]).item():g}"
-        for row in range(len(KINDS))
-        for column in range(len(KINDS))
-    }
-    assert shown == wanted
+def test_the_factors_differ_and_their_products_agree(language):
+    root = parse(figures.FIGURES["factors"](language))
+    runs = [g for g in root.iter("g") if "data-run" in g.attrib]
+    first, second = (
+        {e.attrib["data-cell"]: e.text for e in run.iter("text") if "data-cell" in e.attrib}
+        for run in runs
+    )
+    w_q, w_k, _ = projections(sharpness=4.0)
+    wanted = (w_q @ w_k.T)[:4, :4]
+    wanted = wanted - wanted.mean(-1, keepdim=True)
+    for cell, text in first.items():
+        name, row, column = cell.split(",")
+        if name == "W":
+            number = f"{wanted[int(row), int(column)].item():.1f}".replace("-", "−")
+            assert text == second[cell] == number
+        else:
+            assert text != second[cell]
 
 
 def predicted(start: str, divisor: str, d: int) -> float:

@@ -40,6 +40,28 @@ def axis(root: ET.Element, labels: list[str], which: str, panel: int = 0, nth: i
 
 
 @languages
+@pytest.mark.parametrize("part", ["mean", "nearest", "kernel"])
+def test_the_three_ways_answer_what_their_definitions_say(part, language) -> None:
+    root = parse(figures.FIGURES["ways"](language))
+    keys, values = torch.tensor([0.0, 1.0, 3.0]), torch.tensor([2.0, 4.0, 10.0])
+    drawn = points(root, part)
+    (left, *_, right) = [x for x, _ in drawn]
+    floor, top = (y for _, y in (points(root, "nearest")[0], points(root, "nearest")[-1]))
+    for across, up in drawn:
+        x = -0.5 + 4 * (across - left) / (right - left)
+        if min(abs(x - 0.5), abs(x - 2)) < 0.03:
+            continue  # the staircase jumps here
+        y = 2 + 8 * (up - floor) / (top - floor)
+        shares = torch.exp(-0.5 * (x - keys) ** 2)
+        wanted = {
+            "mean": values.mean(),
+            "nearest": values[(x - keys).abs().argmin()],
+            "kernel": (shares * values).sum() / shares.sum(),
+        }
+        assert y == pytest.approx(float(wanted[part]), abs=0.1)
+
+
+@languages
 def test_the_fits_are_the_predictions_with_the_widths_named(language) -> None:
     root = parse(figures.FIGURES["fit"](language))
     x, y = figures.pairs()

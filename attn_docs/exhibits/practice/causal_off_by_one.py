@@ -1,5 +1,5 @@
 # Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
-"""Bug: each word sees the next one."""
+"""Bug: each token sees the next one."""
 
 import math
 

@@ -1,5 +1,5 @@
 # Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
-"""Bug: the values are the words as they came in, not projected."""
+"""Bug: the values are the tokens as they came in, not projected."""
 
 import math
 

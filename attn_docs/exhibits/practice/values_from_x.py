@@ -1,5 +1,5 @@
 # Made from docs/practice/bugs-that-train/bugs.toml by `make outputs`: edit it there.
-"""Bug: the values come from the words that ask, not from those that are asked."""
+"""Bug: the values come from the tokens that ask, not from those that are asked."""
 
 import math
 

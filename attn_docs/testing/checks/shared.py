@@ -27,7 +27,7 @@ def attends(insight: Insight) -> Judgement:
         i, j = missing[0].tolist()
         pairs = int((may & off_diagonal(seen)).sum())
         return failed(
-            f"output {i} does not depend on token {j}, as for {len(missing)} of {pairs} pairs",
+            f"output {i} does not depend on token {j} (so with {len(missing)} of {pairs} pairs)",
             lambda: insight.root_cause or _blind(missing, pairs),
         )
     moved = x.clone()
@@ -73,7 +73,7 @@ def equal_words(insight: Insight) -> Judgement:
                 f"{count} equal tokens give numbers that differ by {error:.2e} from what one gives"
             )
     return passed(
-        f"2 and {subject.length} equal tokens give what one gives: their weights sum to 1"
+        f"2 and {subject.length} equal tokens give what one gives, as weights of sum 1 do"
     )
 
 

@@ -3,10 +3,13 @@
 from collections.abc import Callable
 
 import drawsvg
+import matplotlib.style
 import torch
+from matplotlib.axes import Axes
 from torch import Tensor
 
 from attn_docs import AdditiveAttention
+from docs._kit import chart
 from docs._kit.draw import (
     ACCENT,
     ACCENT_2,
@@ -146,7 +149,72 @@ def _number(number: object) -> str:
     return str(number).replace("-", "−")  # a minus, not a hyphen
 
 
+NOUN, OTHER = -1.0, -2.0  # what a key adds to the sum in unit 1
+QUERIES = {"wants": 1.0, "other": 0.0}  # what a query adds
+
+
+def gain(query: float, *, bent: bool) -> float:
+    """Return by how much a noun leads another word for a query, with tanh or on a straight line."""
+    sums = torch.tensor([NOUN + query, OTHER + query], dtype=torch.float64)
+    noun, other = (sums.tanh() if bent else sums).tolist()
+    return float(noun - other)
+
+
+def bend(language: str) -> str:
+    """Chart one hidden unit as a straight line and as tanh, and what a noun gains on each."""
+    text = texts(__file__, "bend", language)
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(400, 226)
+        for index, bent in enumerate((False, True)):
+            left, name = 24 + 190 * index, "tanh" if bent else "line"
+            figure.text(left / 400, 1 - 6 / 226, text[name], weight="bold", va="top")
+            _plot_bend(chart.panel(figure, left, 28, 178, 156), text, bent=bent)
+        figure.text(392 / 400, 4 / 226, text["x"], ha="right", va="baseline")
+        gains = {
+            f"{name}_{'tanh' if bent else 'line'}": f"{gain(query, bent=bent):.2g}"
+            for name, query in QUERIES.items()
+            for bent in (False, True)
+        }
+        return chart.finish(figure, f"{KEY}-bend", text["title"], text["desc"].format(**gains))
+
+
+_BEND_LOOKS = {"wants": (chart.ACCENT, "solid"), "other": (chart.ACCENT_2, (0, (3, 1.5)))}
+_BEND_NAMES = {
+    # where the name of a query stands, on the straight line and on tanh
+    "wants": ((-1.15, -0.45), (-1.15, -0.3)),
+    "other": ((-1.8, -1.35), (-1.3, -1.35)),
+}
+
+
+def _plot_bend(axes: Axes, text: dict[str, str], *, bent: bool) -> None:
+    axes.set_xlim(-3.3, 1.0)
+    axes.set_ylim(-2.4, 0.4)
+    for which in ("x", "y"):
+        chart.set_ticks(
+            axes, which, {number: f"{number}".replace("-", "−") for number in (-2, -1, 0)}
+        )
+    line = torch.linspace(-3.3 if bent else -2.4, 0.4, 61, dtype=torch.float64)
+    name = "tanh" if bent else "line"
+    curve = line.tanh() if bent else line
+    axes.plot(line.tolist(), curve.tolist(), color=chart.INK, linewidth=1.5, gid=f"part:{name}")
+    for query, value in QUERIES.items():
+        ends = torch.tensor([OTHER + value, NOUN + value], dtype=torch.float64)
+        low, high = (ends.tanh() if bent else ends).tolist()
+        first, last = ends.tolist()
+        colour, dashes = _BEND_LOOKS[query]
+        look = {"color": colour, "linestyle": dashes, "linewidth": 2}
+        part = f"part:{name}-{query}"
+        axes.plot([first, last, last], [low, low, high], **look, gid=part)
+        label = f"+{gain(value, bent=bent):.{2 if bent else 0}f}"
+        flat = high - low < 0.5  # below the step of the other query
+        y, align = (high - 0.07, "top") if flat else ((low + high) / 2, "center")
+        axes.text(last + 0.07, y, label, va=align, gid=f"{part}-gain")
+        x, y = _BEND_NAMES[query][bent]
+        axes.text(x, y, text[query], ha="right", gid=f"{part}-name")
+
+
 FIGURES: dict[str, Callable[[str], str]] = {
+    "bend": bend,
     "block-diagram": block_diagram,
     "score-maps": score_maps,
 }

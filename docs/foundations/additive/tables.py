@@ -67,6 +67,8 @@ def numbers() -> dict[str, str]:
     scores = torch.tensor([-one - two, -two, -2 * one], dtype=torch.float64)
     weights = torch.softmax(scores, dim=-1)
     return {
+        "gain_wants": f"{one:.2f}",
+        "gain_other": f"{two - one:.2f}",
         "hidden_megabytes": f"{hidden_bytes(100, 200, 64) / 1e6:.2f}",
         "score_cat": f"{-scores[1]:.4f}",
         "score_sleeps": f"{-scores[2]:.4f}",

@@ -1,6 +1,9 @@
 """Figures of the chapter on bilinear attention."""
 
+import contextlib
 import functools
+import io
+import runpy
 from collections.abc import Callable
 
 import drawsvg
@@ -11,13 +14,15 @@ from torch import Tensor
 
 from attn_docs import MultiHeadAttention
 from attn_docs.practice.bugs_that_train import LENGTH, NextWord, fit
-from attn_docs.sentence import KINDS, projections
+from attn_docs.sentence import KINDS
 from docs._kit import chart
-from docs._kit.draw import ACCENT, SHADE, SOFT, canvas, cells, finish, write
+from docs._kit.draw import ACCENT, ACCENT_2, INK, SHADE, SOFT, canvas, finish, write
 from docs._kit.measure import one_thread
 from docs._kit.text import texts
+from docs._tools.blocks import ROOT
 
 KEY = "foundations-bilinear"
+EXAMPLE = ROOT / "attn_docs/examples/foundations/bilinear/two_trainings.py"
 SIZES = (2, 4, 8, 16, 32, 64, 128)
 STARTS = ("small", "unit")
 DIVISORS = ("fourth", "square")
@@ -55,29 +60,65 @@ def _products(seed: int) -> tuple[float, ...]:
     return tuple(variances)
 
 
-def table(language: str) -> str:
-    """Draw the product of the sentence's query and key projections as a table of kinds."""
-    text = texts(__file__, "table", language)
-    w_q, w_k, _ = projections()
-    worth = (w_q @ w_k.T)[: len(KINDS), : len(KINDS)]
-    left, top, width, height = 116, 58, 68, 36
-    drawing = canvas(left + len(KINDS) * width + 2, top + len(KINDS) * height + 1)
-    write(drawing, f"{text['asks']} ↓", left - 12, 40, 12, text_anchor="end")
-    write(drawing, f"{text['offers']} →", left + len(KINDS) * width / 2, 12, 12)
-    cells(drawing, (SHADE * worth).tolist(), left, top, width, height)
-    for row, kind in enumerate(KINDS):
-        middle = top + (row + 0.5) * height
-        write(drawing, text[kind], left - 12, middle, 12, text_anchor="end", font_weight="bold")
-        write(drawing, text[kind], left + (row + 0.5) * width, 40, 12, font_weight="bold")
-        for column, number in enumerate(worth[row].tolist()):
-            x = left + (column + 0.5) * width
-            write(drawing, f"{number:g}", x, middle, data_cell=f"{row},{column}")
-    pairs = text["join"].join(
-        text["pair"].format(asks=text[KINDS[row]], offers=text[KINDS[column]])
-        for row, column in worth.nonzero().tolist()
-    )
-    desc = text["desc"].format(pairs=pairs)
-    return finish(drawing.as_svg(header=""), f"{KEY}-table", text["title"], desc)
+@functools.cache
+def found() -> list[tuple[Tensor, Tensor]]:
+    """Return both pairs of W_Q and W_K, (4, 2) each, that the page's example learns."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        trained: list[tuple[Tensor, Tensor]] = runpy.run_path(str(EXAMPLE))["found"]
+    return trained
+
+
+def centred(w_q: Tensor, w_k: Tensor) -> Tensor:
+    """Return the product of two factors, each row less its mean, which no softmax sees."""
+    product = w_q @ w_k.T
+    return product - product.mean(-1, keepdim=True)
+
+
+_CELL, _HIGH, _GAP, _LEFT = 36, 28, 16, 50
+
+
+def factors(language: str) -> str:
+    """Draw the factors that two trainings end with, and their products."""
+    text = texts(__file__, "factors", language)
+    drawing = canvas(372, 344)
+    for run, (w_q, w_k) in enumerate(found()):
+        top = 48 + 180 * run
+        group = drawsvg.Group(data_run=run)
+        write(
+            group,
+            text["run"].format(number=run + 1),
+            0,
+            top - 38,
+            text_anchor="start",
+            font_weight="bold",
+        )
+        left = _LEFT
+        for name, matrix in (("Q", w_q), ("K", w_k), ("W", centred(w_q, w_k))):
+            width = _CELL * matrix.size(1)
+            write(group, text[name], left + width / 2, top - (28 if name == "W" else 12), 12)
+            _matrix(group, matrix, name, left, top)
+            left += width + _GAP
+        for row, kind in enumerate(KINDS):
+            write(group, text[kind], _LEFT - 6, top + (row + 0.5) * _HIGH, 12, text_anchor="end")
+            column = _LEFT + 4 * _CELL + 2 * _GAP + (row + 0.5) * _CELL
+            write(group, text[kind], column, top - 9, 11)
+        drawing.append(group)
+    same = f"{(centred(*found()[0]) - centred(*found()[1])).abs().max():.1f}"
+    desc = text["desc"].format(difference=same)
+    return finish(drawing.as_svg(header=""), f"{KEY}-factors", text["title"], desc, zoom=1.35)
+
+
+def _matrix(group: drawsvg.Group, matrix: Tensor, name: str, left: float, top: float) -> None:
+    """Draw a matrix as cells with their numbers, one colour above zero and another below."""
+    for row, line in enumerate(matrix.tolist()):
+        for column, number in enumerate(line):
+            x, y = left + column * _CELL, top + row * _HIGH
+            look = {"fill": ACCENT if number > 0 else ACCENT_2, "stroke": INK}
+            look |= {"fill_opacity": round(SHADE * abs(number) / 3, 4), "stroke_opacity": 0.35}
+            group.append(drawsvg.Rectangle(x, y, _CELL, _HIGH, **look))
+            label = f"{number:.1f}".replace("-", "−")
+            where = {"data_cell": f"{name},{row},{column}"}
+            write(group, label, x + _CELL / 2, y + _HIGH / 2, 12, **where)
 
 
 @functools.cache
@@ -180,6 +221,6 @@ def numbers() -> dict[str, str]:
 
 FIGURES: dict[str, Callable[[str], str]] = {
     "positions": positions,
-    "table": table,
+    "factors": factors,
     "variance": variance,
 }

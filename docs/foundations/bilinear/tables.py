@@ -47,6 +47,7 @@ def numbers() -> dict[str, str]:
     powers = [1.0, math.exp(2 / divisor), math.exp(-1 / divisor)]
     return {
         "divisor": f"{divisor:.4f}",
+        "wrong_divisor": f"{(16 * 64) ** -0.5:.2f}",
         "score_cat": f"{2 / divisor:.4f}",
         "weight_cat": f"{powers[1] / sum(powers):.4f}",
     }

@@ -14,6 +14,8 @@ from docs._kit import chart
 from docs._kit.draw import SHADE, canvas, cells, finish, write
 from docs._kit.text import texts
 
+from .tables import KEYS, QUERY, VALUES
+
 KEY = "foundations-kernel-regression"
 WIDTHS = (0.03, 0.23, 2.0)
 SHOWN_KEYS, SHOWN_QUERIES = torch.arange(7.0), torch.arange(0.0, 6.5, 1.5)
@@ -81,6 +83,39 @@ def numbers() -> dict[str, str]:
         "width_narrow": f"{WIDTHS[0]:g}",
         "width_wide": f"{WIDTHS[2]:g}",
     }
+
+
+def ways(language: str) -> str:
+    """Chart three ways to predict between the chapter's three pairs."""
+    text = texts(__file__, "ways", language)
+    keys, values = torch.tensor(KEYS), torch.tensor(VALUES)
+    grid = torch.linspace(-0.5, 3.5, 201)
+    (answer,) = nadaraya_watson(torch.tensor([QUERY]), keys, values).tolist()
+    said = {"mean": f"{values.mean():.2f}", "query": f"{QUERY:g}", "answer": f"{answer:.1f}"}
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(400, 236)
+        figure.text(20 / 400, 1 - 4 / 236, "y", va="top", ha="right")
+        axes = chart.panel(figure, 30, 16, 250, 190)
+        axes.set_xlim(-0.5, 3.5)
+        axes.set_ylim(0, 11)
+        chart.set_ticks(axes, "x", {place: str(place) for place in range(4)})
+        chart.set_ticks(axes, "y", {height: str(height) for height in (0, 2, 4, 6, 8, 10)})
+        nearest = values[(grid[:, None] - keys).abs().argmin(1)]
+        kernel = nadaraya_watson(grid, keys, values)
+        dots, dashes = (0, (1, 2)), (0, (4, 2))
+        mean = values.mean().expand(len(grid))
+        axes.plot(grid, mean, color=chart.INK, linestyle=dots, linewidth=1.5, gid="part:mean")
+        look = {"color": chart.ACCENT_2, "linestyle": dashes, "linewidth": 1.5}
+        axes.plot(grid, nearest, **look, gid="part:nearest")
+        axes.plot(grid, kernel, color=chart.ACCENT, linewidth=2.5, gid="part:kernel")
+        squares = {"marker": "s", "markersize": 8, "markeredgewidth": 0, "color": chart.INK}
+        axes.plot(keys, values, **squares, linestyle="none", gid="part:pairs")
+        dot = {"marker": "o", "markersize": 9, "markeredgewidth": 0, "color": chart.ACCENT}
+        axes.plot([QUERY], [answer], **dot, linestyle="none", gid="part:answer")
+        for name, height in (("mean", mean[-1]), ("nearest", 10.3), ("kernel", kernel[-1] - 0.4)):
+            axes.text(3.6, float(height), text[name], gid=f"part:{name}-label", va="center")
+        figure.text(280 / 400, 4 / 236, "x", ha="right", va="baseline")
+        return chart.finish(figure, f"{KEY}-ways", text["title"], text["desc"].format(**said))
 
 
 def fit(language: str) -> str:
@@ -172,6 +207,7 @@ def loss(language: str) -> str:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
+    "ways": ways,
     "fit": fit,
     "weights": weights,
     "loss": loss,

@@ -73,7 +73,7 @@ def score_maps(language: str) -> str:
     write(drawing, text["y"], 0, 8, 12, text_anchor="start")
     write(drawing, f"{text['x']} →", 348, 414, 12, text_anchor="end")
     desc = text["desc"].format(**{name: winner(name) for name in SCORES})
-    return finish(drawing.as_svg(header=""), f"{KEY}-score-maps", text["title"], desc)
+    return finish(drawing.as_svg(header=""), f"{KEY}-score-maps", text["title"], desc, zoom=1.6)
 
 
 def _panel(group: drawsvg.Group, name: str, title: str, left: float, top: float) -> None:

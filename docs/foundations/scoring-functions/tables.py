@@ -73,6 +73,7 @@ def numbers() -> dict[str, str]:
         "blind_guess": f"{math.log(8):.1f}",
         "gaussian_operations": f"{operations('gaussian', *sizes) / operations('dot', *sizes):.0f}",
         "gaussian_time": _ratio(load(__file__)["scores"]("time", score="gaussian"))[:-1],
+        "expanded_time": _ratio(load(__file__)["scores"]("time", score="gaussian-expanded"))[:-1],
         "largest_over_scores": f"{largest_array('gaussian', LENGTH, LENGTH, SIZE) // LENGTH**2}",
     }
     cosines = F.cosine_similarity(QUERY, KEY, dim=-1)[0].tolist()

@@ -27,8 +27,15 @@ SECTIONS, BUGS = load()
 COLUMNS = [prop for section in SECTIONS.values() for prop in section]
 ORDER = [name for section in SECTIONS.values() for names in section.values() for name in names]
 
-# layers whose maps are shown, for three words of padding and then the same four over and over
-MAPS = ("right", "ignored_mask", "causal_only_in_training", "scrambled_heads")
+# layers whose maps are shown without their names: which is right is the first question of the page
+QUIZ = {
+    "A": "causal_only_in_training",
+    "B": "ignored_mask",
+    "C": "scrambled_heads",
+    "D": "right",
+}
+MAPS = tuple(QUIZ.values())
+# what they are given: three places of padding and then the same four tokens over and over
 ROW = (0, 0, 0, 6, 2, 4, 3, 6, 2, 4, 3, 6)
 
 
@@ -55,20 +62,20 @@ def losses(name: str, *, grouped: bool = False) -> tuple[float, ...]:
 
 @functools.cache
 def dependence(name: str, row: tuple[int, ...]) -> torch.Tensor:
-    """Return how much of what moves each output of a trained layer comes from each word (n, n).
+    """Return how much of what moves each output of a trained layer comes from each token (n, n).
 
-    It is the size of the gradient of an output with respect to a word, as a share of its row; a row
-    is zero if nothing moves its output. The layer is in evaluation, on a row of the task.
+    It is the size of the gradient of an output with respect to a token, as a share of its row; a
+    row is zero if nothing moves its output. The layer is in evaluation, on a row of the task.
     """
-    words = torch.tensor([row])
+    tokens = torch.tensor([row])
     attention = layer(name)
     torch.manual_seed(0)
     model = NextWord(attention).double()
     with one_thread():
         fit(model)
         model.eval()
-        mask = (words > 0)[:, None, None].repeat(1, 1, LENGTH, 1)  # b 1 n n
-        x = (model.words(words) + model.places).detach()  # b n e
+        mask = (tokens > 0)[:, None, None].repeat(1, 1, LENGTH, 1)  # b 1 n n
+        x = (model.words(tokens) + model.places).detach()  # b n e
 
         def attend(x: torch.Tensor) -> torch.Tensor:
             output: torch.Tensor = attention(x, attn_mask=mask, is_causal=True)
@@ -80,21 +87,21 @@ def dependence(name: str, row: tuple[int, ...]) -> torch.Tensor:
 
 
 def taken(name: str) -> tuple[float, float]:
-    """Return what the outputs take on average from three words back, and from later words.
+    """Return what the outputs take on average from three places back, and from later tokens.
 
-    The first is of those words that can be known, the second of all but padding.
+    The first is of those tokens that can be known, the second of all but padding.
     """
     shares = dependence(name, ROW)
     first = ROW.count(0)
     known = range(first + ROUND - 1, len(ROW))
-    back = sum(float(shares[word, word - ROUND + 1]) for word in known) / len(known)
+    back = sum(float(shares[at, at - ROUND + 1]) for at in known) / len(known)
     return back, float(shares.triu(1)[first:].sum(1).mean())
 
 
 def step(module: torch.nn.Module, x: torch.Tensor, cache: torch.Tensor | None) -> tuple:
-    """Attend from the newest words to all so far: a cache of words, so that m > n."""
-    words = x if cache is None else torch.cat([cache, x], dim=1)
-    return module(x, context=words, is_causal=True), words
+    """Attend from the newest tokens to all so far: a cache of tokens, so that m > n."""
+    tokens = x if cache is None else torch.cat([cache, x], dim=1)
+    return module(x, context=tokens, is_causal=True), tokens
 
 
 @functools.cache
@@ -144,16 +151,16 @@ def last(values: Sequence[float]) -> float:
 
 
 def entropy() -> float:
-    """Return the loss of whoever knows nothing but how frequent the words are, in nats."""
-    shares = [1 / word for word in range(1, WORDS)]
+    """Return the loss of whoever knows nothing but how frequent the tokens are, in nats."""
+    shares = [1 / token for token in range(1, WORDS)]
     return sum(-share / sum(shares) * math.log(share / sum(shares)) for share in shares)
 
 
 def floor() -> float:
     """Return the least loss that is possible without seeing the answer.
 
-    Of a row, the words after the first are predicted: 6 to 12, each number as likely. Words 2 to 4
-    have not stood before and cannot be known. All others can.
+    Of a row, the tokens after the first are predicted: 6 to 12, each number as likely. Tokens 2 to
+    4 have not stood before and cannot be known. All others can.
     """
     predicted = range(LENGTH // 2, LENGTH + 1)
     return (ROUND - 1) * entropy() * len(predicted) / sum(predicted)

@@ -12,7 +12,7 @@ from docs._kit.text import texts
 
 from .bugs import (
     COLUMNS,
-    MAPS,
+    QUIZ,
     ROW,
     SECTIONS,
     bugs_of,
@@ -34,9 +34,6 @@ LOOKS: dict[str, dict[str, object]] = {
     "no verdict": {"fill": "none", "stroke": INK},
 }
 
-# three layers without their names: which is right is the first question of the page
-CHALLENGE = {"A": "scaled_by_embed_dim", "B": "right", "C": "softmax_over_queries"}
-
 # of a map: the size of a cell, the least share that is drawn, and where the first one begins
 CELL, LEAST, FIRST = 12, 0.06, 18
 
@@ -48,26 +45,26 @@ def smooth(values: tuple[float, ...]) -> list[float]:
 
 
 def curves(language: str) -> str:
-    """Chart the losses of three layers side by side, without saying which is right."""
+    """Chart the losses of the four layers of the maps side by side."""
     text = texts(__file__, "curves", language)
-    width, height = 352, 164
+    width, height = 352, 142
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(width, height)
-        for index, (letter, name) in enumerate(CHALLENGE.items()):
-            left = 20 + 114 * index
+        for index, (letter, name) in enumerate(QUIZ.items()):
+            left = 20 + 84 * index
             end = text["ends"].format(letter=letter, last=f"{last(losses(name)):.1f}")
             figure.text(left / width, 1 - 6 / height, end, weight="bold", va="top", size=12)
-            axes = chart.panel(figure, left, 28, 92, 92)
+            axes = chart.panel(figure, left, 28, 70, 70)
             axes.set_xlim(0, 61)
             axes.set_ylim(0, 3.3)
-            chart.set_ticks(axes, "x", {1: "1", 30: "30", 60: "60"})
-            chart.set_ticks(axes, "y", {0: "0", 1: "1", 2: "2", 3: "3"})
+            chart.set_ticks(axes, "x", {1: "1", 60: "60"})
+            chart.set_ticks(axes, "y", {tick: "" if index else str(tick) for tick in range(4)})
             line = {"color": chart.ACCENT, "linewidth": 2}
             axes.plot(range(1, 61), smooth(losses(name)), **line, gid=f"part:{letter}")
-        figure.text(20 / width, 1 - 146 / height, text["axes"], va="top")
+        figure.text(20 / width, 1 - 124 / height, text["axes"], va="top")
         panels = text["join"].join(
             text["ends"].format(letter=letter, last=f"{last(losses(name)):.1f}")
-            for letter, name in CHALLENGE.items()
+            for letter, name in QUIZ.items()
         )
         start = f"{losses('right')[0]:.1f}"
         desc = text["desc"].format(start=start, panels=panels)
@@ -75,27 +72,27 @@ def curves(language: str) -> str:
 
 
 def maps(language: str) -> str:
-    """Draw which words each output depends on, in the right layer and in three wrong ones."""
+    """Draw which tokens each output depends on, in four layers without their names."""
     text = texts(__file__, "maps", language)
     side = CELL * len(ROW)
     drawing = canvas(352, 2 * (side + 58) + 6)
-    for index, name in enumerate(MAPS):
+    for index, (letter, name) in enumerate(QUIZ.items()):
         left, top = FIRST + 182 * (index % 2), 42 + (side + 58) * (index // 2)
-        write(drawing, text[name], left, top - 30, 12, text_anchor="start", font_weight="bold")
-        for place, word in enumerate(ROW):
-            label, middle = str(word) if word else "\N{MIDDLE DOT}", CELL * (place + 0.5)
+        write(drawing, letter, left, top - 30, 13, text_anchor="start", font_weight="bold")
+        for place, token in enumerate(ROW):
+            label, middle = str(token) if token else "\N{MIDDLE DOT}", CELL * (place + 0.5)
             write(drawing, label, left + middle, top - 9, 11)
             if left == FIRST:
                 write(drawing, label, left - 8, top + middle, 11)
         drawing.append(_map(name, left, top))
     write(drawing, text["axes"], FIRST, 2 * (side + 58) - 4, 11, text_anchor="start")
     told = text["join"].join(
-        text["panel"].format(name=text[name], back=round(100 * back), later=round(100 * later))
-        for name in MAPS
+        text["panel"].format(letter=letter, back=round(100 * back), later=round(100 * later))
+        for letter, name in QUIZ.items()
         for back, later in [taken(name)]
     )
     desc = text["desc"].format(maps=told)
-    return finish(drawing.as_svg(header=""), f"{KEY}-maps", text["title"], desc, zoom=1.4)
+    return finish(drawing.as_svg(header=""), f"{KEY}-maps", text["title"], desc, zoom=1.3)
 
 
 def _map(name: str, left: float, top: float) -> drawsvg.Group:
@@ -116,7 +113,7 @@ def _map(name: str, left: float, top: float) -> drawsvg.Group:
 
 
 def seen(name: str) -> dict[tuple[int, int], float]:
-    """Return the shares of a map that are large enough to be seen, by output and word."""
+    """Return the shares of a map that are large enough to be seen, by output and token."""
     shares = enumerate(dependence(name, ROW).tolist())
     every = {(row, column): share for row, line in shares for column, share in enumerate(line)}
     return {place: share for place, share in every.items() if share >= LEAST}

@@ -20,6 +20,11 @@ def products(size: int) -> Tensor:
     return (q * k).sum(-1)
 
 
+def counts(size: int) -> Tensor:
+    """Return how many of the products lie between each two whole numbers."""
+    return torch.histc(products(size), bins=2 * EDGE, min=-EDGE, max=EDGE)
+
+
 def across(product: float) -> float:
     """Return where a dot product is drawn."""
     return LEFT + WIDTH * (product + EDGE) / (2 * EDGE)
@@ -42,12 +47,12 @@ def spread(language: str) -> str:
 
 def _histogram(drawing: drawsvg.Drawing, top: float, size: int, text: dict) -> None:
     """Draw a histogram over the part that is at most one standard deviation from zero."""
-    found, deviation = products(size), size**0.5
+    deviation = size**0.5
     floor, left, right = top + HEIGHT, across(-deviation), across(deviation)
     write(drawing, text["size"].format(size=size), LEFT, top - 12, text_anchor="start")
     drawing.append(drawsvg.Rectangle(left, top, right - left, HEIGHT, fill=SOFT))
-    counts = torch.histc(found, bins=2 * EDGE, min=-EDGE, max=EDGE)
-    for bin_, count in enumerate((counts / counts.max()).tolist()):
+    most = counts(SIZES[0]).max()  # of the narrowest: both have one scale
+    for bin_, count in enumerate((counts(size) / most).tolist()):
         if count:
             x, height = across(bin_ - EDGE), (HEIGHT - 6) * count
             bar = (x + 0.5, floor - height, WIDTH / (2 * EDGE) - 1, height)

@@ -1,26 +1,32 @@
 import torch
 
+
+def bilinear_attention(query, key, value, weight, divisor):
+    scores = query @ weight @ key.mT / divisor  # n q, q k, k m: n m
+    return torch.softmax(scores, dim=-1) @ value  # n e
+
+
+import torch.nn.functional as F
+
 from attn_docs import BilinearAttention
-from attn_docs.sentence import KINDS, WORDS, embeddings, labelled, projections
+from attn_docs.sentence import KINDS, MEANINGS, WORDS, embeddings, labelled, projections
 
 x = embeddings()  # n D
-w_q, w_k, _ = projections()  # D d each
-w = w_q @ w_k.T  # D D: what a feature of one word is worth beside a feature of another
-print(labelled(w[:4, :4], KINDS, KINDS, digits=0))
+w_q, w_k, w_v = projections(sharpness=6.0)  # D d, D d, D e
+weight = w_q @ w_k.T  # D D
+print(labelled(weight[:4, :4], KINDS, KINDS, digits=0))
 #>             determiner        noun        verb     pronoun
-#> determiner           0           1           0           0
-#> noun                 0           0           1           0
-#> verb                 0           1           1           0
-#> pronoun              0           1           0           0
-
-scores = x @ w @ x.T  # n n, without queries or keys
-print(labelled(scores[3:4], WORDS[3:4], WORDS, digits=0))
-#>        the     cat  sleeps      it  dreams
-#> it       0       1       0       0       0
-print(torch.equal(scores, (x @ w_q) @ (x @ w_k).T))
+#> determiner           0           6           0           0
+#> noun                 0           0           6           0
+#> verb                 0           6           6           0
+#> pronoun              0           6           0           0
+output = bilinear_attention(x, x, x @ w_v, weight, divisor=3**0.5)
+print(labelled(output[3:4], WORDS[3:4], MEANINGS))
+#>     definite    animal    asleep  dreaming
+#> it      0.03      0.89      0.03      0.03
+print(torch.allclose(output, F.scaled_dot_product_attention(x @ w_q, x @ w_k, x @ w_v)))
 #> True
-
-attend = BilinearAttention(query_dim=8, key_dim=8)
-attend.load_state_dict({"weight": w})
-print(torch.allclose(attend.score(x[None], x[None])[0] * attend.divisor, scores))
+attend = BilinearAttention(query_dim=8, key_dim=8)  # it divides by √8
+attend.load_state_dict({"weight": weight * attend.divisor / 3**0.5})
+print(torch.allclose(output, attend(x[None], x[None], (x @ w_v)[None])[0]))
 #> True

@@ -1,7 +1,5 @@
 import torch
 
-from attn_docs import nadaraya_watson
-
 x = torch.tensor([0.0, 1.0, 3.0])  # m: the keys, where y is known
 y = torch.tensor([2.0, 4.0, 10.0])  # m: the values
 query = torch.tensor([2.0])  # n: where y is wanted
@@ -16,6 +14,9 @@ print(weights)
 prediction = weights @ y  # n
 print(prediction)
 #> tensor([6.4982])
+
+
+from attn_docs import nadaraya_watson
 
 print(torch.allclose(prediction, nadaraya_watson(query, x, y, width=width)))
 #> True

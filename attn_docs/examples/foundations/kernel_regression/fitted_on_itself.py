@@ -22,5 +22,3 @@ for steps in (50, 100, 200):
 #> width 0.19  loss 0.12  error at new places 0.06
 #> width 0.06  loss 0.00  error at new places 0.17
 #> width 0.05  loss 0.00  error at new places 0.18
-print(f"leave-one-out: width 0.23, error at new places {error(0.23):.2f}")
-#> leave-one-out: width 0.23, error at new places 0.05

@@ -1,7 +1,5 @@
 import torch
 
-from attn_docs import AdditiveAttention
-
 torch.manual_seed(2)
 states = torch.randn(5, 8)  # n d: what the encoder made, one state a word
 state = torch.randn(6)  # d_s: the decoder's, before it writes the next word
@@ -15,6 +13,9 @@ context = weights @ states  # d
 after = decoder(torch.cat((previous, context)), state)  # d_s: the next query
 print(weights, tuple(after.shape))
 #> tensor([0.1323, 0.0447, 0.4921, 0.1735, 0.1574]) (6,)
+
+
+from attn_docs import AdditiveAttention
 
 attend = AdditiveAttention(query_dim=6, key_dim=8, hidden_dim=7)
 attend.load_state_dict({"q_proj.weight": W, "k_proj.weight": U, "score_proj.weight": u[None]})

@@ -18,8 +18,8 @@ changes = [
     (query, key + shift),
     (query, 2 * key),
 ]
-print("             turn both  shift both  shift keys  double keys")
-#>              turn both  shift both  shift keys  double keys
+print("           rotate both  shift both  shift keys  double keys")
+#>            rotate both  shift both  shift keys  double keys
 for name, score in scores.items():
     before = score(query, key).softmax(-1)
     same = [torch.allclose(score(*change).softmax(-1), before) for change in changes]

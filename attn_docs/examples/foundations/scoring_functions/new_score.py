@@ -17,6 +17,6 @@ print(attend.score(query, key))
 #> tensor([[[-5., -2., -1.]]])
 print(attend(query, key, key, need_weights=True)[1])
 #> tensor([[[0.0132, 0.2654, 0.7214]]])
-only_the_cat = torch.tensor([[False, True, False]])  # n m; masks work without more code
-print(attend(query, key, key, only_the_cat))
+only_aligned = torch.tensor([[False, True, False]])  # n m; masks work without more code
+print(attend(query, key, key, only_aligned))
 #> tensor([[[1., 1.]]])

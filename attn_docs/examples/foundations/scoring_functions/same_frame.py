@@ -5,7 +5,7 @@ from attn_docs import DotProductAttention, GaussianAttention
 torch.set_printoptions(sci_mode=False)
 
 query = torch.tensor([[[2.0, 2.0]]])  # b n d
-key = torch.tensor([[[6.0, 1.0], [1.0, 1.0], [3.0, 2.0]]])  # b m d: the, cat, sleeps
+key = torch.tensor([[[6.0, 1.0], [1.0, 1.0], [3.0, 2.0]]])  # b m d: long, aligned, near
 value = torch.tensor([[[10.0], [20.0], [30.0]]])  # b m e
 
 for attend in (DotProductAttention(), GaussianAttention(width=1.0)):

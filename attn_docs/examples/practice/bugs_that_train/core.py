@@ -1,23 +1,33 @@
 import torch
+from torch import nn
 
-from attn_docs.examples.practice.bugs_that_train import right
-from attn_docs.exhibits.practice import scaled_by_embed_dim, softmax_over_queries
-from attn_docs.practice.bugs_that_train import train
-from attn_docs.testing import check_module
 
-layers = {"A": scaled_by_embed_dim, "B": right, "C": softmax_over_queries}
-for letter, layer in layers.items():
-    torch.manual_seed(0)  # the same first weights
-    attention = layer.Attention(32, 4)
-    shape = tuple(attention(torch.randn(2, 5, 32)).shape)  # b n e
-    losses = train(attention)
-    loss = f"{losses[0]:.1f} to {sum(losses[-10:]) / 10:.1f}"
-    report = check_module(attention, embed_dim=32, causal=True)
-    print(f"{letter}: shape {shape}, loss {loss}, {report.verdict}")
-    for finding in report.failures[:1]:
-        print("  ", finding.cause)
-#> A: shape (2, 5, 32), loss 3.0 to 1.1, failed
-#>    scaled by √embed_dim = 5.657, expected √head_dim = 2.828
-#> B: shape (2, 5, 32), loss 3.0 to 1.1, passed
-#> C: shape (2, 5, 32), loss 3.0 to 0.9, failed
-#>    the softmax runs over the queries, expected the keys
+def attend(query, key, value, axis):  # b n d, b m d, b m e
+    scores = query @ key.mT / query.size(-1) ** 0.5  # b n m
+    later = torch.ones_like(scores, dtype=torch.bool).triu(1)
+    return scores.masked_fill(later, -torch.inf).softmax(axis) @ value  # b n e
+
+
+for axis in (-1, -2):  # over the keys, which is right; over the queries
+    torch.manual_seed(0)
+    places, embed = nn.Parameter(torch.randn(12, 32)), nn.Embedding(16, 32)
+    project, predict = nn.Linear(32, 3 * 32), nn.Linear(32, 16)
+    learned = [places, *nn.ModuleList([embed, project, predict]).parameters()]
+    optimizer = torch.optim.Adam(learned, lr=0.02)
+    for _ in range(60):
+        rows = torch.randint(16, (32, 4)).repeat(1, 4)[:, :13]  # four tokens, over and over
+        x = embed(rows[:, :-1]) + places  # b n 32
+        x = x + attend(*project(x).chunk(3, dim=-1), axis)
+        loss = nn.functional.cross_entropy(predict(x).mT, rows[:, 1:])
+        optimizer.zero_grad(), loss.backward(), optimizer.step()
+    print(f"shape {tuple(x.shape)}, loss {loss.item():.1f}")
+#> shape (32, 12, 32), loss 1.0
+#> shape (32, 12, 32), loss 0.8
+
+
+from attn_docs import scaled_dot_product_attention
+
+query, key, value = torch.randn(3, 2, 6, 8)  # b n d
+expected = scaled_dot_product_attention(query, key, value, is_causal=True)
+print([torch.allclose(attend(query, key, value, axis), expected) for axis in (-1, -2)])
+#> [True, False]

@@ -1,5 +1,3 @@
-import math
-
 import torch
 
 from attn_docs.examples.practice.bugs_that_train import right
@@ -11,7 +9,7 @@ class Attention(right.Attention):  # two of these lines are wrong
     def forward(self, x, is_causal=False):
         projections = self.q_proj, self.k_proj, self.k_proj
         query, key, value = (split(project(x), self.num_heads) for project in projections)
-        scores = query @ key.mT / math.sqrt(query.size(-1))  # b h n n
+        scores = query @ key.mT / query.size(-1) ** 0.5  # b h n n
         allowed = torch.ones(x.size(1), x.size(1), dtype=torch.bool)
         if is_causal and self.training:
             allowed = allowed.tril()
@@ -22,5 +20,3 @@ class Attention(right.Attention):  # two of these lines are wrong
 report = check_module(Attention(32, 4), embed_dim=32, causal=True)
 print(report.verdict)
 #> failed
-print("fail:", ", ".join(finding.property for finding in report.failures))
-#> fail: oracle, value projection, projections, causality, prefix

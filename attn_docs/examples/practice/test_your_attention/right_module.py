@@ -17,6 +17,6 @@ for finding in report.findings:
         print(f"{finding.verdict:14} {finding.property:11} {finding.evidence}")
 #> pass           oracle      reproduced with 4 heads of 8
 #> pass           scale       scores are divided by 2.828
-#> pass           equal words 2 and 6 equal tokens give what one gives: their weights sum to 1
+#> pass           equal words 2 and 6 equal tokens give what one gives, as weights of sum 1 do
 #> not applicable causality   not said to be causal
 #> not applicable padding     it takes no mask
