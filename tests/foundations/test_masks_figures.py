@@ -41,32 +41,32 @@ WANTED = {
         "last": ["1110", "1111"],
     },
     "kinds": {
-        "causal": ["10000", "11000", "11100", "11110", "11111"],
         "window": ["10000", "11000", "01100", "00110", "00011"],
         "prefix": ["11000", "11000", "11100", "11110", "11111"],
-        "padded": ["10000", "11000", "11100", "11110", "11110"],
+        "both_sides": ["11000", "11100", "01110", "00111", "00011"],
+        "left": ["00000", "01000", "01100", "01110", "01111"],
     },
 }
 NAMES = {
     "en": {
-        "causal": "causal",
         "padding": "padding, key 3",
         "wrong": "wrong: query axis",
         "first": "upper left",
         "last": "lower right",
         "window": "window of 2",
         "prefix": "prefix of 2",
-        "padded": "padding, key 4",
+        "both_sides": "two-sided window",
+        "left": "left padding, key 0",
     },
     "zh": {
-        "causal": "因果",
         "padding": "填充：键 3",
         "wrong": "错误：加在查询轴上",
         "first": "左上角对齐",
         "last": "右下角对齐",
         "window": "窗口宽度 2",
         "prefix": "前缀长度 2",
-        "padded": "填充：键 4",
+        "both_sides": "双侧窗口",
+        "left": "左侧填充：键 0",
     },
 }
 panels = pytest.mark.parametrize(

@@ -100,12 +100,13 @@ def alignment_masks() -> dict[str, Tensor]:
 
 
 def kind_masks() -> dict[str, Tensor]:
-    """Return the four kinds that the explorer of masks combines, for five words."""
+    """Return more kinds of masks, for five words."""
+    distance = torch.arange(5)[:, None] - torch.arange(5)
     return {
-        "causal": causal_mask(5),
         "window": sliding_window_mask(5, window=2),
         "prefix": causal_mask(5) | padding_mask([2], 5),
-        "padded": causal_mask(5) & padding_mask([4], 5),
+        "both_sides": distance.abs() <= 1,
+        "left": causal_mask(5) & (torch.arange(5) >= 1),
     }
 
 
@@ -158,7 +159,7 @@ def alignment(language: str) -> str:
 
 
 def kinds(language: str) -> str:
-    """Draw the kinds of masks that the explorer combines."""
+    """Draw more kinds of masks."""
     return _grids(language, "kinds", kind_masks())
 
 

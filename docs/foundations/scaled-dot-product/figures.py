@@ -96,7 +96,17 @@ def numbers() -> dict[str, str]:
             for name in measurement._fields[1:]:
                 value = getattr(measurement, name)
                 result[f"{name}_{setting}_{measurement.head_dim}"] = f"{value:.2g}"
+    result["sure_512"] = f"{share_of_sure_queries():.0%}"
     return result
+
+
+def share_of_sure_queries(draws: int = 5000) -> float:
+    """Return how often one of six random keys of 512 components gets more than 0.99, undivided."""
+    generator = torch.Generator().manual_seed(0)
+    query = torch.randn(draws, 1, 512, generator=generator)
+    key = torch.randn(draws, _KEYS, 512, generator=generator)
+    largest = attention_weights(query, key, scale=1.0).amax(-1)
+    return (largest > 0.99).float().mean().item()
 
 
 _EXAMPLE = {"n": 3, "m": 5, "d": 4, "e": 2}
@@ -304,7 +314,10 @@ _SIZES = {
     64: {"color": chart.ACCENT_2, "marker": "s", "linestyle": (0, (4, 2))},
     512: {"color": chart.ACCENT, "marker": "^", "linestyle": "solid"},
 }
-_NAMED = {8: 1.3, 64: 3.2, 512: 5.7}  # head size -> height of its name, left of its line
+_NAMED = {  # with the division? -> head size -> where its name stands, left of its line, and it
+    False: {8: (0.0009, 1.3, "d = 8"), 64: (0.0009, 3.2, "d = 64"), 512: (0.0009, 5.7, "d = 512")},
+    True: {8: (5, 4.6, "d = 8"), 64: (16.5, 4.6, "64"), 512: (33, 1.0, "512")},
+}
 
 
 def learning(language: str) -> str:
@@ -332,18 +345,17 @@ def _plot_learning(axes: Axes, text: dict[str, str], *, scaled: bool) -> None:
     guess = math.log(8)
     dots = {"color": chart.INK, "linestyle": (0, (1, 3)), "linewidth": 1.5}
     axes.plot([0.00014, 33], [guess, guess], **dots, gid=f"part:{name}-guess")
-    if scaled:
-        axes.text(0.00016, guess + 0.4, text["same"], gid="part:same-label")
-        axes.text(0.00016, guess - 0.5, text["guess"], va="top", gid="part:guess-label")
+    at = {"ha": "left" if scaled else "right", "va": "bottom", "gid": f"part:{name}-guess-label"}
+    axes.text(0.00016 if scaled else 32, guess + 0.5, text["guess"], **at)
     for size, look in _SIZES.items():
         losses = [measured("loss", step=STEPS, d=size, scaled=scaled, rate=r) for r in RATES]
         shown = [loss for loss in losses if loss < LARGEST]
         shown += [7.0] * (len(shown) < len(losses))  # a line that diverges leaves at the top
         rates = RATES[: len(shown)]
         axes.plot(rates, shown, **look, linewidth=2, markersize=5, gid=f"part:{name}-{size}")
-        if not scaled:
-            at = {"ha": "right", "va": "center", "gid": f"part:{name}-{size}-label"}
-            axes.text(0.0009, _NAMED[size], f"d = {size}", **at)
+        x, y, name_of_line = _NAMED[scaled][size]
+        at = {"ha": "right", "va": "center", "gid": f"part:{name}-{size}-label"}
+        axes.text(x, y, name_of_line, **at)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {

@@ -1,6 +1,7 @@
 """What scaled dot-product attention costs, counted and measured, and what its softmax does."""
 
 import functools
+import itertools
 import math
 
 import torch
@@ -10,6 +11,9 @@ from attn_docs import masked_softmax
 from docs._kit.markdown import table
 from docs._kit.measured import Measurement, load
 from docs._kit.text import texts
+
+from .benchmark import LARGEST, STEPS
+from .benchmark import SIZES as LEARNING_SIZES
 
 HEAD_DIM = 64
 LENGTHS = (1024, 8192, 131072)
@@ -115,6 +119,25 @@ def explored(power: int, *, scaled: bool = True, temperature: float = 1.0) -> di
     }
 
 
+SHOWN = {"SGD": (0.03, 1.0), "Adam": (0.003, 0.03)}  # optimiser -> learning rates in the table
+
+
+def learned(language: str) -> str:
+    """Return the loss after training at some rates, with both optimisers and three sizes."""
+    text, measured = texts(__file__, "learned", language), load(__file__)
+    rows = []
+    for optimiser, rates in SHOWN.items():
+        losses = measured["learning_adam" if optimiser == "Adam" else "learning"]
+        for rate, scaled in itertools.product(rates, (False, True)):
+            found = [
+                losses("loss", step=STEPS, d=d, scaled=scaled, rate=rate) for d in LEARNING_SIZES
+            ]
+            cells = (text["diverged"] if x >= LARGEST else f"{x:.2f}" for x in found)
+            rows.append((optimiser, f"{rate:g}", text["division"][scaled], *cells))
+    caption = text["caption"].format(steps=STEPS, guess=f"{math.log(8):.1f}")
+    return f"{table(text['header'], rows)}\n\n{caption}"
+
+
 def softmax(language: str) -> str:
     """Return what the softmax does with the scores of six keys, with and without the division."""
     text = texts(__file__, "softmax", language)
@@ -132,6 +155,7 @@ def softmax(language: str) -> str:
 TABLES = {
     "additive": additive,
     "cost": cost,
+    "learned": learned,
     "softmax": softmax,
 }
 

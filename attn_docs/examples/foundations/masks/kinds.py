@@ -18,3 +18,8 @@ keep = torch.arange(5) < 4
 padded = torch.ones(5, 5, dtype=torch.bool).tril() & keep
 print(torch.equal(padded, causal_mask(5) & padding_mask([4], 5)))
 #> True
+
+i, j = torch.arange(5)[:, None], torch.arange(5)  # queries, keys
+both_sides = (i - j).abs() <= 1  # one word on each side
+print(both_sides.sum(1).tolist())  # how many keys each query sees
+#> [2, 3, 3, 3, 2]
