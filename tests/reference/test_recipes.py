@@ -9,7 +9,13 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from attn_docs import GroupedQueryAttention, MultiHeadAttention, MultiHeadLatentAttention
+from attn_docs import (
+    GroupedQueryAttention,
+    MultiHeadAttention,
+    MultiHeadLatentAttention,
+    kv_cache_bytes,
+    load_models,
+)
 from tests.conftest import ROOT
 
 RECIPES = ROOT / "attn_docs/examples/reference/recipes"
@@ -59,6 +65,61 @@ def test_strict_loading_names_norms_and_sinks():
     for more in ("q_norm.weight", "sinks"):
         with pytest.raises(RuntimeError, match=more):
             layer.load_state_dict({**layer.state_dict(), more: torch.ones(4)})
+
+
+SMALL = {"num_attention_heads": 4, "num_hidden_layers": 6, "hidden_size": 32, "vocab_size": 50}
+SMALL |= {"intermediate_size": 64, "num_key_value_heads": 2}
+
+
+@pytest.mark.parametrize(
+    ("family", "options"),
+    [
+        ("Llama", {}),
+        ("Qwen2", {}),
+        ("Mistral", {"sliding_window": 16}),
+        ("Gemma2", {"sliding_window": 16, "head_dim": 8}),
+        ("Gemma3Text", {"sliding_window": 16, "head_dim": 8}),
+    ],
+)
+def test_the_bytes_of_a_configuration_are_those_of_its_models_cache(family: str, options: dict):
+    transformers = pytest.importorskip("transformers")
+    config = getattr(transformers, f"{family}Config")(**SMALL, **options)
+    model = getattr(transformers, f"{family}Model")(config).eval()
+    counted = run("kv_bytes")["kv_config"](config)
+    with torch.no_grad():
+        cache = model(torch.zeros(3, 10, dtype=torch.long)).past_key_values
+        there = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
+        assert there == kv_cache_bytes(counted, length=10, batch=3, dtype=torch.float32)
+        if counted.windowed_layers:  # one position less than the window stays
+            cache = model(torch.zeros(1, 40, dtype=torch.long)).past_key_values
+            lengths = [layer.keys.size(2) for layer in cache.layers]
+            assert lengths.count(15) == counted.windowed_layers
+            assert lengths.count(40) == counted.full_layers
+
+
+def test_layers_that_are_not_known_are_not_counted_as_nothing():
+    transformers = pytest.importorskip("transformers")
+    kv_config = run("kv_bytes")["kv_config"]
+    for family in ("Llama4Text", "Qwen3Next", "Gemma3nText"):
+        with pytest.raises(ValueError, match="not counted"):
+            kv_config(getattr(transformers, f"{family}Config")())
+    with pytest.raises(Exception, match="per-layer"):
+        kv_config(transformers.Gemma4TextConfig())
+
+
+@pytest.mark.parametrize(
+    ("name", "model"), [("Mistral", "Mistral-7B v0.1"), ("DeepseekV3", "DeepSeek-V3")]
+)
+def test_defaults_count_as_the_published_models(name: str, model: str):
+    transformers = pytest.importorskip("transformers")
+    config = run("kv_bytes")["kv_config"](getattr(transformers, f"{name}Config")())
+    published = load_models()[model].config
+    assert kv_cache_bytes(config, 131_072) == kv_cache_bytes(published, 131_072)
+
+
+def test_chunks_make_fewer_scores():
+    ends = torch.tensor([256, 256, 256, 232]).cumsum(0)
+    assert sum(n * m for n, m in zip([256, 256, 256, 232], ends.tolist(), strict=True)) == 625_216
 
 
 def test_padding_that_a_left_padded_prompt_begins_with_stays_finite():

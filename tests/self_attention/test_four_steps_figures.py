@@ -113,9 +113,15 @@ def test_rows_and_columns_are_named(language: str) -> None:
         y, height = line[0].y, line[0].height
         beside = [t.text for t in texts(root) if t.x < line[0].x and y < t.y < y + height]
         assert beside == [word]
-    kinds = {"en": ("det.", "noun", "verb"), "zh": ("限定词", "名词", "动词")}[language]
-    for name, wanted in (("query", kinds), ("output", MEANINGS)):
-        (line,) = grid(named(root, "data-matrix", name))
+    kinds = {"en": ("det.", "noun", "verb"), "zh": ("限定", "名词", "动词")}[language]
+    meanings = {"en": MEANINGS, "zh": ("特指", "动物", "睡着", "做梦")}[language]
+    for name, wanted in (
+        ("query", kinds),
+        ("key", kinds),
+        ("value", meanings),
+        ("output", meanings),
+    ):
+        line = grid(named(root, "data-matrix", name))[0]
         above = [t for t in texts(root) if line[0].y - 16 < t.y < line[0].y]
         found = [[t.text for t in above if c.x < t.x < c.x + c.width] for c in line]
         assert found == [[column] for column in wanted]
@@ -188,7 +194,7 @@ def test_dropout_maps_show_weights_frames_and_sums(name: str, language: str) -> 
     root = parse("dropout", language)
     group, weights = named(root, "data-map", name), figures.dropout_maps()[name]
     seen = grid(group)
-    for line, row in zip(seen, weights.tolist(), strict=True):
+    for line, row in zip(seen, weights[figures.SHOWN].tolist(), strict=True):
         assert [cell.inside for cell in line] == [[f"{weight:.2f}"] for weight in row]
         sums = [
             text.text
@@ -198,7 +204,7 @@ def test_dropout_maps_show_weights_frames_and_sums(name: str, language: str) -> 
         ]
         assert f"{sum(row):.2f}" in sums[-1]
     framed = sorted(cell.element.attrib["data-dropped"] for cell in cells(group, dropped=True))
-    coins = [f"{i},{j}" for i in range(5) for j in range(5) if not figures.KEEP[i, j]]
+    coins = [f"{i},{j}" for i in figures.SHOWN for j in range(5) if not figures.KEEP[i, j]]
     assert framed == ([] if name == "none" else coins)
 
 
@@ -248,7 +254,7 @@ def test_the_chart_shows_the_measured_table(language: str) -> None:
 @pytest.mark.parametrize("number", [2, 3, 4])
 def test_a_step_is_shown_as_what_it_changes_in_the_whole_class(number):
     lines = tables.step(number).splitlines()[1:-1]
-    names = ("grow_1", "grow_2", "grow_3", "layer")
+    names = ("grow_1", "grow_2", "grow_3", "grow_4")
     for signs, name in (("-", names[number - 2]), ("+", names[number - 1])):
         shown = [line[1:] for line in lines if not line or line[0] in f" {signs}"]
         assert shown == tables.class_of(name)
@@ -256,6 +262,6 @@ def test_a_step_is_shown_as_what_it_changes_in_the_whole_class(number):
 
 
 def test_the_class_ends_before_the_program_that_tries_it():
-    for name in ("grow_1", "grow_2", "grow_3", "layer"):
+    for name in ("grow_1", "grow_2", "grow_3", "grow_4"):
         last = tables.class_of(name)[-1]
         assert last.strip().startswith("return ")

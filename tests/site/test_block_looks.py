@@ -158,7 +158,7 @@ def test_diffs_keep_their_signs_and_are_coloured(site: Site):
     shown = 0
     for file in site.pages.values():
         for code in LexborHTMLParser(file.read_text(encoding="utf-8")).css(".language-diff code"):
-            lines = [line for line in code.text().splitlines() if line[0] in kinds]
+            lines = [line for line in code.text().splitlines() if line[:1] in kinds]
             marked = code.css(".gi, .gd")
             assert [node.text() for node in marked] == lines
             assert [node.attributes["class"] for node in marked] == [kinds[t[0]] for t in lines]

@@ -12,8 +12,8 @@ def attention(query, key, value, mask):
 
 
 torch.manual_seed(0)
-query, key, value = torch.randn(5, 4), torch.randn(7, 4), torch.randn(7, 6)
-causal = torch.ones(5, 7, dtype=torch.bool).tril(7 - 5)  # the last query sees every key
+query, key, value = torch.randn(5, 4), torch.randn(5, 4), torch.randn(5, 6)  # five words
+causal = torch.ones(5, 5, dtype=torch.bool).tril()  # no word sees a later one
 
 ours = attention(query, key, value, causal)
 theirs = F.scaled_dot_product_attention(query, key, value, causal)

@@ -27,7 +27,7 @@ def attends(insight: Insight) -> Judgement:
         i, j = missing[0].tolist()
         pairs = int((may & off_diagonal(seen)).sum())
         return failed(
-            f"output {i} does not depend on token {j}, as for {len(missing)} of {pairs} pairs",
+            f"output {i} does not depend on token {j} (so with {len(missing)} of {pairs} pairs)",
             lambda: insight.root_cause or _blind(missing, pairs),
         )
     moved = x.clone()

@@ -77,6 +77,9 @@ def taken(page: Page, html: str, tree: LexborHTMLParser) -> Taken:
         for meta in ('property="og:title"', 'name="description"')
     )
     _first(tree, "article h1", page)
+    if (line := tree.css_first("p#install")) is not None:  # in the twin it stands as it is typed
+        address = page.site.address_of(page.site.package, page.folder)
+        line.inner_html = f"<code>pip install {address}</code>"
     text = twin(_first(tree, "article", page), page.file, page.site.figures.named)
     files = {page.twin: text.markdown(lambda link: _in_twin(link, page)).encode()}
     if page.place.is_chapter:

@@ -79,6 +79,9 @@ def numbers() -> dict[str, str]:
     x = sentence.embeddings().double()
     return {
         "cat_sharp": f"{of_it(SHARP)[0][CAT]:.2f}",
+        "cat_exact": f"{of_it(SHARP)[0][CAT]:.4f}",
+        "other_sharp": f"{of_it(SHARP)[0][IT]:.2f}",
+        "other_exact": f"{of_it(SHARP)[0][IT]:.4f}",
         "exp_one_short": f"{math.exp(one):.2f}",
         "lead_sharp": f"{lead:.0f}",
         "scaled_sharp": f"{SHARP * one:.2f}",

@@ -50,7 +50,7 @@ def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     found = choices()
     both = (spread(method, 2, MORE) for method in ("first", "mean"))
-    wins = sum(first < mean for first, mean in zip(*both, strict=True))
+    gaps = [first - mean for first, mean in zip(*both, strict=True)]
     ends = {
         f"{name}_{end}": f"{pick(values):.2f}"
         for name, values in found.items()
@@ -64,7 +64,9 @@ def numbers() -> dict[str, str]:
             "before": f"{statistics.mean(spread('none', HEADS, 0)):.2f}",
             "mean_at_once": f"{statistics.mean(spread('mean', 2, 0)):.2f}",
             "mean_later": f"{statistics.mean(spread('mean', 2, MORE)):.2f}",
-            "first_wins": str(wins),
+            "first_wins": str(sum(gap < 0 for gap in gaps)),
+            "gap": f"{statistics.mean(gaps):.2f} ± {statistics.stdev(gaps):.2f}",
+            "rotated_later": f"{statistics.mean(spread('rotated', 2, MORE)):.2f}",
             "seeds": str(SEEDS),
         }
     )

@@ -82,9 +82,9 @@ def forms(language: str) -> str:
 
 
 def binary(count: int) -> str:
-    """Return bytes in MiB or GiB, to two digits."""
+    """Return bytes in MiB or GiB, to four digits."""
     value, unit = (count / 2**20, "MiB") if count < 2**30 else (count / 2**30, "GiB")
-    return f"{float(f'{value:.2g}'):g} {unit}"
+    return f"{value:.4g} {unit}"
 
 
 def cached(context: int) -> dict[str, float]:
@@ -132,7 +132,7 @@ def numbers() -> dict[str, str]:
     eight = 2 * 8 * V3.head_dim
     cached_bytes = kv_cache_bytes(latent_cache(), LENGTH)
     more = 2 * V3.kv_rank + V3.rope_dim - V3.head_dim - V3.rope_dim - V3.value_dim
-    even = V3.kv_rank * (V3.head_dim + V3.value_dim) / more
+    most = V3.kv_rank * (V3.head_dim + V3.value_dim) / more  # however long the cache
     return {
         "length": f"{LENGTH:,}",
         "embed_dim": f"{V3.embed_dim:,}",
@@ -144,10 +144,11 @@ def numbers() -> dict[str, str]:
         "multi_head": f"{multi_head:,}",
         "times_own": f"{keys_and_values() / cached_elements():.0f}",
         "times_multi_head": f"{multi_head / cached_elements():.0f}",
-        "even": f"{even:.0f}",
+        "even": f"{LENGTH * most / (LENGTH + most):.0f}",
+        "even_most": f"{most:.0f}",
         "rope_share": f"{V3.rope_dim / V3.kv_rank:.1%}",
-        "gpu_copies": f"{2 * V3.num_heads * cached_bytes / 2**30:.2g} GiB",
-        "gpu_keys_and_values": f"{2 * keys_and_values() * LENGTH / 2**30:.2g} GiB",
+        "gpu_copies": f"{2 * V3.num_heads * cached_bytes / 2**30:.3g} GiB",
+        "gpu_keys_and_values": f"{2 * keys_and_values() * LENGTH / 2**30:.3g} GiB",
         "gpu_cache": f"{cached_bytes / 2**20:.0f} MiB",
         "query_direct": f"{V3.embed_dim * V3.num_heads * (V3.head_dim + V3.rope_dim) / 1e6:,.0f} M",
         "query_compressed": f"{V3.q_rank * (V3.embed_dim + V3.num_heads * 192) / 1e6:,.0f} M",

@@ -156,7 +156,7 @@ def beside(name: str) -> tuple[float, float]:
 
 
 def cards(language: str) -> str:
-    """Draw weights and cache as bars against the memory that the drivers of cards report."""
+    """Draw weights and cache as bars against the memory that CUDA reports of cards."""
     text = texts(__file__, "cards", language)
     height = 90 + 26 * len(CARD_BARS)
     drawing = canvas(LEFT + WIDE + 4, height)

@@ -36,25 +36,51 @@ VARIANTS = {
 
 
 class Card(NamedTuple):
-    """A graphics card: the GB in its name, the MiB its driver reports, and where that is shown."""
+    """A graphics card: the GB in its name, nvidia-smi's MiB, CUDA's GiB, and where they stand."""
 
     label: int
     mib: int
     source: str
+    cuda: float
+    cuda_source: str
 
     @property
     def memory(self) -> int:
-        """Bytes that the driver reports."""
-        return self.mib * 2**20
+        """Bytes that a program finds, in whole MiB."""
+        return int(self.cuda * 1024) * 2**20
 
 
 ISSUES = "https://github.com/{}"
 CARDS = {
-    "L4": Card(24, 23_034, ISSUES.format("modal-labs/modal-client/pull/2797")),
-    "RTX 4090": Card(24, 24_564, ISSUES.format("RLinf/RLinf/issues/255")),
-    "A100": Card(80, 81_920, ISSUES.format("modal-labs/modal-client/pull/2797")),
-    "H100": Card(80, 81_559, ISSUES.format("NVIDIA/nccl/issues/1264")),
-    "H200": Card(141, 143_771, ISSUES.format("NVIDIA/cuda-samples/issues/311")),
+    name: Card(label, mib, ISSUES.format(shown), cuda, ISSUES.format(found))
+    for name, label, mib, shown, cuda, found in (
+        (
+            "L4",
+            24,
+            23_034,
+            "modal-labs/modal-client/pull/2797",
+            22.03,
+            "ArcInstitute/evo2/issues/190",
+        ),
+        ("RTX 4090", 24, 24_564, "RLinf/RLinf/issues/255", 23.64, "ali-vilab/VGen/issues/104"),
+        (
+            "A100",
+            80,
+            81_920,
+            "modal-labs/modal-client/pull/2797",
+            79.25,
+            "levihsu/OOTDiffusion/issues/235",
+        ),
+        ("H100", 80, 81_559, "NVIDIA/nccl/issues/1264", 79.11, "vllm-project/vllm/issues/27508"),
+        (
+            "H200",
+            141,
+            143_771,
+            "NVIDIA/cuda-samples/issues/311",
+            139.8,
+            "tile-ai/TileOPs/issues/1592",
+        ),
+    )
 }
 SHOWN_CARDS = ("RTX 4090", "H100", "H200")
 BESIDE_WEIGHTS = (
@@ -189,14 +215,15 @@ def variants(language: str) -> str:
 
 
 def cards(language: str) -> str:
-    """Return what the names of cards promise, and what their drivers report."""
+    """Return what the names of cards promise, what nvidia-smi shows and what CUDA reports."""
     text = texts(__file__, "cards_table", language)
     rows = [
         (
             name,
             f"{card.label} GB",
             f"[{card.mib:,} MiB]({card.source})",
-            gib(card.memory),
+            f"{card.mib / 1024:.4g} GiB",
+            f"[{card.cuda:.4g} GiB]({card.cuda_source})",
             f"{card.memory / 1e9:.1f} GB",
         )
         for name, card in CARDS.items()
@@ -241,17 +268,26 @@ def numbers() -> dict[str, str]:
     mistral, deepseek = MODELS["Mistral-7B v0.1"].config, MODELS["DeepSeek-V3"]
     small = MODELS["Gemma-4-E2B"].config
     unshared = replace(small, shared_full_layers=0, shared_windowed_layers=0)
-    room = CARDS["RTX 4090"].memory - llama.weight_bytes
+    card = CARDS["RTX 4090"]
+    room = card.memory - llama.weight_bytes
+    paper = card.mib * 2**20 - llama.weight_bytes
+    each = kv_cache_bytes(llama.config, CONVERSATION)
     wide = {name: MODELS[name].embed_dim // MODELS[name].num_heads for name in MODELS}
     return {
         "models": str(len(MODELS)),
         "token": size(per_token(llama)),
         "conversation": size(kv_cache_bytes(llama.config, CONVERSATION)),
         "length": f"{CONVERSATION:,}",
-        "users": str(room // kv_cache_bytes(llama.config, CONVERSATION)),
+        "users": str(room // each),
+        "users_on_paper": str(paper // each),
+        "on_paper_left": f"{paper % each / 2**20:.0f} MiB",
+        "room": f"{room / 2**30:.1f} GiB",
+        "each_of_eight": f"{longest_context(llama.config, room, 8):,}",
         "each_of_nine": f"{longest_context(llama.config, room, 9):,}",
-        "each_of_ten": f"{longest_context(llama.config, room, 10):,}",
-        "card": gib(CARDS["RTX 4090"].memory),
+        "card": gib(card.mib * 2**20),
+        "card_cuda": f"{card.cuda:.4g} GiB",
+        "gpt2_xl_token": size(per_token(MODELS["GPT-2 XL"])),
+        "llama_70b_token": size(per_token(MODELS["Llama-3.1-70B"])),
         "long": f"{llama.context:,}",
         "llama_long": size(kv_cache_bytes(llama.config, llama.context)),
         "llama_weights": gib(llama.weight_bytes),
@@ -266,7 +302,7 @@ def numbers() -> dict[str, str]:
         "deepseek_same_size": f"{2 * 128 * 128 / 576:.0f}",
         "shared_long": size(kv_cache_bytes(small, 131_072)),
         "shared_counted": gib(kv_cache_bytes(unshared, 131_072)),
-        "crossover": f"{round(llama.weight_bytes / per_token(llama), -4):,.0f}",
+        "crossover": f"{round(llama.weight_bytes / per_token(llama), -2):,.0f}",
         **_rounding(),
     }
 

@@ -5,7 +5,8 @@ import io
 import shlex
 from contextlib import redirect_stdout
 
-from attn_docs.testing import PROPERTIES
+from attn_docs.examples.practice.test_your_attention import layer
+from attn_docs.testing import PROPERTIES, check_module
 from attn_docs.testing.command import main
 from attn_docs.testing.function import CHECKS as OF_FUNCTIONS
 from attn_docs.testing.module import CHECKS as OF_MODULES
@@ -115,7 +116,10 @@ def numbers() -> dict[str, str]:
     }
     right["right_failed"] = count("right", "right") - sum(right.values())
     slowest = max(NOW("worst", part=part, group="all") for part in FORMS)
+    findings = check_module(layer.Attention(), embed_dim=32).findings
     return {
+        "asked": str(sum(finding.verdict != "not applicable" for finding in findings)),
+        "failing": str(sum(finding.verdict == "fail" for finding in findings)),
         "of_functions": str(len(OF_FUNCTIONS)),
         "properties": str(len(PROPERTIES)),
         "missed": str(sum(count("wrong", p) - count("caught", p) for p in STRANGERS)),

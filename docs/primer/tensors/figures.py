@@ -11,6 +11,7 @@ from docs._kit.draw import SHADE, canvas, cells, finish, write
 from docs._kit.text import texts
 
 CELL, LEFT, TOP = 25, 58, 74
+WIDE = 32  # of a cell of the two words
 HIDE = torch.tensor([0.0, 0.0, 0.0, 0.0, 1.0])
 
 
@@ -41,4 +42,28 @@ def _stretched(drawing: drawsvg.Drawing, left: float, hide: Tensor, title: str) 
         write(drawing, "−∞", left + (column + 0.5) * CELL, TOP + (row + 0.5) * CELL, 12)
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"broadcasting": broadcasting}
+def axes(language: str) -> str:
+    """Draw which of eight numbers a head gets: a half of each word, or all of one."""
+    text = texts(__file__, "axes", language)
+    x = torch.arange(8).view(2, 4)
+    drawing = canvas(368, 100)
+    right, wrong = x.view(2, 2, 2).transpose(0, 1)[0], x.view(2, 2, 2)[0]
+    for left, name, head in ((46, "right", right), (230, "wrong", wrong)):
+        write(drawing, text[name], left + 2 * WIDE, 12, 13, font_weight="bold")
+        shades = SHADE * torch.isin(x, head.flatten()).float()
+        cells(drawing, shades.tolist(), left, 30, WIDE, CELL)
+        for place in x.flatten().tolist():
+            row, column = divmod(place, 4)
+            write(drawing, str(place), left + (column + 0.5) * WIDE, 30 + (row + 0.5) * CELL, 12)
+        for row, word in enumerate(WORDS[:2]):
+            write(drawing, word, left - 6, 30 + (row + 0.5) * CELL, 11, text_anchor="end")
+        write(drawing, text["head"].format(numbers=_numbers(head)), left + 2 * WIDE, 92, 11)
+    desc = text["desc"].format(right=_numbers(right), wrong=_numbers(wrong))
+    return finish(drawing.as_svg(header=""), "primer-tensors-axes", text["title"], desc)
+
+
+def _numbers(head: Tensor) -> str:
+    return ", ".join(map(str, head.flatten().tolist()))
+
+
+FIGURES: dict[str, Callable[[str], str]] = {"broadcasting": broadcasting, "axes": axes}

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from attn_docs import attention_weights, scaled_dot_product_attention
-from attn_docs.sentence import MEANINGS, WORDS, embeddings, projections
+from attn_docs.sentence import WORDS, embeddings, projections
 from docs._kit import chart
 from docs._kit.draw import (
     ACCENT,
@@ -34,6 +34,7 @@ W_Q, W_K, W_V = (matrix.double() for matrix in projections(6.0))
 COINS = ("11011", "11101", "01111", "10111", "11110")  # a row for each query: 0 is dropped
 KEEP = torch.tensor([[float(coin) for coin in row] for row in COINS]).double()
 DROPOUT = 0.5
+SHOWN = [WORDS.index("cat"), WORDS.index("it")]  # queries in the maps of dropout
 SOFTER = 1 / 3  # of the queries' length in the maps of dropout: no weight rounds to zero
 
 
@@ -65,34 +66,35 @@ class _Place(NamedTuple):
 
 _PLACES = {
     "query": _Place(45, 40, 29),
-    "key": _Place(45, 92, 29),
-    "score": _Place(134, 92, 33),
-    "weight": _Place(169, 92, 34),
-    "value": _Place(205, 92, 48),
-    "output": _Place(205, 224, 48),
+    "key": _Place(45, 108, 29),
+    "score": _Place(134, 108, 33),
+    "weight": _Place(169, 108, 34),
+    "value": _Place(205, 108, 48),
+    "output": _Place(205, 240, 48),
 }
 
 
 def layer(language: str) -> str:
     """Draw the way of one query: against each key to a score, a weight, and the mean of values."""
     text = texts(__file__, "projections", language)
-    drawing = canvas(400, 268)
-    columns = {"query": text["kinds"], "output": MEANINGS}
+    drawing = canvas(400, 262)
+    kinds, meanings = text["kinds"], text["meanings"]
+    columns = {"query": kinds, "key": kinds, "value": meanings, "output": meanings}
     for name, matrix in matrices().items():
         place = _PLACES[name]
         _matrix(drawing, name, matrix, place)
         aside = {"score": -2, "weight": 2}.get(name, 0)  # names wider than their columns
         middle = place.x + matrix.size(1) * place.width / 2 + aside
-        above = 10 if name not in columns else 30 if name == "query" else -28
+        above = 30 if name in columns else 24
         look = "normal" if name in ("score", "weight") else "bold"
         write(drawing, text[name], middle, place.y - above, 11, font_weight=look)
         for column, word in enumerate(columns.get(name, ())):
             x = place.x + (column + 0.5) * place.width
             write(drawing, word, x, place.y - 9, 11)
     for row, word in enumerate(WORDS):
-        write(drawing, word, 41, 92 + (row + 0.5) * 18, 11, text_anchor="end")
+        write(drawing, word, 41, 108 + (row + 0.5) * 18, 11, text_anchor="end")
     write(drawing, "it", 41, 49, 11, text_anchor="end")
-    write(drawing, "it", 201, 233, 11, text_anchor="end")
+    write(drawing, "it", 201, 249, 11, text_anchor="end")
     shown = {
         name: _say(matrix, 0 if name in ("query", "key", "value") else 2)
         for name, matrix in matrices().items()
@@ -194,35 +196,36 @@ def dropout(language: str) -> str:
     """Draw what the same coins do to the weights, thrown after the softmax and before it."""
     text = texts(__file__, "dropout", language)
     maps = dropout_maps()
-    drawing = canvas(336, 488)
+    drawing = canvas(336, 296)
     down, right, total = text["axes"]
     left, width, height, n = 60, 40, 20, len(WORDS)
     for index, (name, weights) in enumerate(maps.items()):
-        top = 46 + 158 * index
+        top = 46 + 94 * index
         write(drawing, text[name], left + n / 2 * width, top - 36, font_weight="bold")
         write(drawing, down, left - 8, top - 12, 11, text_anchor="end")
         write(drawing, right, left + n * width + 8, top - 12, 11, text_anchor="start")
         group = drawsvg.Group(data_map=name)
-        shades = (SHADE * weights / max(found.max() for found in maps.values())).tolist()
-        cells(group, shades, left, top, width, height)
-        for row, word in enumerate(WORDS):
-            middle = top + (row + 0.5) * height
-            write(drawing, word, left + (row + 0.5) * width, top - 12, 11)
-            write(drawing, word, left - 8, middle, 11, text_anchor="end")
+        shades = SHADE * weights[SHOWN] / max(found.max() for found in maps.values())
+        cells(group, shades.tolist(), left, top, width, height)
+        for column, word in enumerate(WORDS):
+            write(drawing, word, left + (column + 0.5) * width, top - 12, 11)
+        for place, row in enumerate(SHOWN):
+            middle = top + (place + 0.5) * height
+            write(drawing, WORDS[row], left - 8, middle, 11, text_anchor="end")
             said = f"{total} {weights[row].sum():.2f}"
             write(drawing, said, left + n * width + 8, middle, 11, text_anchor="start")
             for column in range(n):
                 x = left + column * width
                 if name != "none" and not KEEP[row, column]:
                     frame = {"fill": "none", "stroke": ACCENT_2, "stroke_width": 2.5}
-                    place = (x + 2, top + row * height + 2, width - 4, height - 4)
-                    group.append(drawsvg.Rectangle(*place, **frame, data_dropped=f"{row},{column}"))
+                    box = (x + 2, middle - height / 2 + 2, width - 4, height - 4)
+                    group.append(drawsvg.Rectangle(*box, **frame, data_dropped=f"{row},{column}"))
                 write(group, f"{weights[row, column]:.2f}", x + width / 2, middle, 11)
         drawing.append(group)
-    write(drawing, text["frame"], left + n / 2 * width, 480, 11)
-    sums = ", ".join(f"{total:.2f}" for total in maps["weights"].sum(-1).tolist())
-    desc = text["desc"].format(**{name: _say(w, 2) for name, w in maps.items()}, sums=sums)
-    return finish(drawing.as_svg(header=""), f"{KEY}-dropout", text["title"], desc, zoom=1.05)
+    write(drawing, text["frame"], left + n / 2 * width, 288, 11)
+    sums = ", ".join(f"{total:.2f}" for total in maps["weights"][SHOWN].sum(-1).tolist())
+    desc = text["desc"].format(**{name: _say(w[SHOWN], 2) for name, w in maps.items()}, sums=sums)
+    return finish(drawing.as_svg(header=""), f"{KEY}-dropout", text["title"], desc, zoom=1.5)
 
 
 class Ratio(NamedTuple):

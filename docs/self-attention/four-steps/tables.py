@@ -111,7 +111,7 @@ def fused(language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{caption}"
 
 
-_STEPS = ("grow_1", "grow_2", "grow_3", "layer")  # the class after each of the four steps
+_STEPS = ("grow_1", "grow_2", "grow_3", "grow_4")  # the class after each of the four steps
 
 
 def class_of(name: str) -> list[str]:

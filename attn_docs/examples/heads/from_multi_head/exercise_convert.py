@@ -1,6 +1,6 @@
 import torch
 
-from attn_docs import GroupedQueryAttention, grouped_query_to_multi_head
+from attn_docs import GroupedQueryAttention, MultiHeadAttention, grouped_query_to_multi_head
 from attn_docs.testing import check_module
 
 
@@ -12,9 +12,16 @@ def convert(multi, num_kv_heads):
 
 
 torch.manual_seed(0)
-multi = grouped_query_to_multi_head(GroupedQueryAttention(24, 6, 3, bias=False))  # equal heads
-grouped, x = convert(multi, 3), torch.randn(2, 5, 24)
-print("a layer:", check_module(grouped, embed_dim=24, causal=True).verdict)
+equal = grouped_query_to_multi_head(GroupedQueryAttention(24, 6, 3, bias=False))
+old, x = MultiHeadAttention(24, 6, bias=False), torch.randn(2, 5, 24)  # arbitrary heads
+new = convert(old, 3)
+print("a layer:", check_module(new, embed_dim=24, causal=True).verdict)
 #> a layer: passed
-print("this layer:", "passed" if torch.allclose(grouped(x), multi(x), atol=1e-6) else "failed")
-#> this layer: failed
+exact = torch.allclose(convert(equal, 3)(x), equal(x), atol=1e-6)
+print("equal heads:", "passed" if exact else "failed")
+#> equal heads: failed
+means = [layer(x).view(2, 5, 3, 2, 4).mean(3).flatten(2) for layer in (old.k_proj, old.v_proj)]
+found = [layer(x) for layer in (new.k_proj, new.v_proj)]
+exact = torch.allclose(torch.cat(found), torch.cat(means), atol=1e-6)
+print("arbitrary heads:", "passed" if exact else "failed")
+#> arbitrary heads: failed

@@ -3,4 +3,5 @@ from attn_docs.testing import check_module
 
 
 def test_attention():
-    check_module(MultiHeadAttention(64, 4), embed_dim=64).raise_if_failed()
+    attend = MultiHeadAttention(64, 4)
+    check_module(attend, embed_dim=64, causal=True, require=["oracle"]).raise_if_failed()

@@ -13,3 +13,6 @@ print(heads[0])  # both words, the first half of each
 print(x.view(2, 2, 2)[0])  # the same shape, but one word alone
 #> tensor([[0, 1],
 #>         [2, 3]])
+
+print(x.is_contiguous(), x.transpose(0, 1).is_contiguous())
+#> True False

@@ -1,26 +1,29 @@
 # pip install transformers
-import torch
-from transformers import Gemma3TextConfig, Gemma3TextModel
+from transformers import DeepseekV3Config, Gemma2Config, LlamaConfig, MistralConfig, Qwen2Config
 
 from attn_docs import KVConfig, kv_cache_bytes
 
-sizes = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "sliding_window": 16}
-sizes |= {"num_hidden_layers": 12, "hidden_size": 32, "intermediate_size": 64, "vocab_size": 100}
-config = Gemma3TextConfig(**sizes)  # AutoConfig.from_pretrained(name).get_text_config()
 
-kinds = getattr(config, "layer_types", None) or ["full_attention"] * config.num_hidden_layers
-kept = KVConfig(
-    full_layers=kinds.count("full_attention"),
-    windowed_layers=kinds.count("sliding_attention"),
-    num_kv_heads=config.num_key_value_heads,
-    head_dim=config.head_dim,
-    window=config.sliding_window or 0,
-)
-print(f"{kv_cache_bytes(kept, length=32_768, batch=8):,} bytes in bfloat16")
-#> 33,636,352 bytes in bfloat16
-model = Gemma3TextModel(config).eval()
-with torch.no_grad():
-    cache = model(torch.zeros(3, 10, dtype=torch.long)).past_key_values
-bytes_there = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
-print(bytes_there == kv_cache_bytes(kept, length=10, batch=3, dtype=torch.float32))
-#> True
+def kv_config(config):  # of text: AutoConfig.from_pretrained(name).get_text_config()
+    layers, heads = config.num_hidden_layers, config.num_attention_heads
+    if rank := getattr(config, "kv_lora_rank", None):  # one vector, and a rotary key beside it
+        return KVConfig(latent_layers=layers, kv_rank=rank, rope_dim=config.qk_rope_head_dim)
+    window = getattr(config, "sliding_window", None) or 0
+    usual = "sliding_attention" if window else "full_attention"
+    kinds = getattr(config, "layer_types", None) or [usual] * layers
+    full, windowed = (kinds.count(kind) for kind in ("full_attention", "sliding_attention"))
+    if full + windowed < layers or getattr(config, "num_kv_shared_layers", 0):
+        raise ValueError(f"layers that are not counted here: {kinds}")
+    sizes = {"num_kv_heads": getattr(config, "num_key_value_heads", None) or heads}
+    sizes["head_dim"] = getattr(config, "head_dim", None) or config.hidden_size // heads
+    return KVConfig(full_layers=full, windowed_layers=windowed, window=window, **sizes)
+
+
+for family in (LlamaConfig, Qwen2Config, Gemma2Config, MistralConfig, DeepseekV3Config):
+    count = kv_cache_bytes(kv_config(family()), length=131_072)  # of its default sizes
+    print(f"{family.__name__}: {count / 2**30:.2f} GiB in bfloat16")
+#> LlamaConfig: 64.00 GiB in bfloat16
+#> Qwen2Config: 64.00 GiB in bfloat16
+#> Gemma2Config: 6.70 GiB in bfloat16
+#> MistralConfig: 0.50 GiB in bfloat16
+#> DeepseekV3Config: 8.58 GiB in bfloat16

@@ -1,3 +1,4 @@
+import torch
 from torch import nn
 
 from attn_docs.testing import check_module
@@ -9,10 +10,14 @@ class Attention(nn.Module):
         self.qkv_proj = nn.Linear(embed_dim, 3 * embed_dim)
         self.out_proj = nn.Linear(embed_dim, embed_dim)
 
-    def forward(self, x):  # b n D; give it attn_mask=None, boolean, True: may attend
-        _query, _key, value = self.qkv_proj(x).chunk(3, dim=-1)
-        return self.out_proj(value)
+    def forward(self, x, attn_mask=None):  # b n D; boolean, True: may attend
+        query, key, value = self.qkv_proj(x).chunk(3, dim=-1)
+        scores = query @ key.mT / query.size(-1) ** 0.5
+        if attn_mask is not None:
+            scores = scores.masked_fill(~attn_mask, -torch.inf)
+        return self.out_proj(scores.softmax(dim=-1) @ value)
 
 
-print(check_module(Attention(16), embed_dim=16).verdict)
-#> failed
+report = check_module(Attention(16), embed_dim=16)
+print(report.verdict, [finding.property for finding in report.failures])
+#> failed ['empty rows']
