@@ -112,10 +112,10 @@ def _panel(group: drawsvg.Group, name: str, title: str, left: float, top: float)
         if bold:
             ring = {"fill": "none", "stroke": INK, "stroke_width": 1.5}
             group.append(drawsvg.Rectangle(x - 6, y - 6, 12, 12, rx=6, **ring))
-        side = {"near": (9, "start")}
-        across, anchor = side.get(word, (0, "middle"))
+        side = {"near": (-4, -12, "start")}  # clear of q and of the frame
+        across, down, anchor = side.get(word, (0, 13, "middle"))
         label = f"{word} {key_scores(name)[word]:.2g}".replace("-", "−")
-        write(group, label, x + across, y + (0 if across else 13), 11, text_anchor=anchor, **bold)
+        write(group, label, x + across, y + down, 11, text_anchor=anchor, **bold)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
