@@ -22,7 +22,8 @@ class ScoreAttention(nn.Module):
 
     $$o_i = \sum_{j=1}^{m} \operatorname{softmax}_j\bigl(s(q_i, k_j)\bigr)\, v_j$$
 
-    A subclass has one method, `score`, the function a for all pairs at once. Softmax and mean are
+    A subclass has one method, `score`, the function s for all pairs at once. There is no axis for
+    heads: fold them into the batch. Softmax and mean are
     computed in float32 at least, the result has the query's dtype.
 
     Args:

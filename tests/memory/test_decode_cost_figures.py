@@ -45,13 +45,27 @@ def test_steps_stand_on_the_roof_at_their_intensity(language: str) -> None:
         f"batch-{b}": b * (weights + attention) / (weights + b * cache) for b in (1, 8, 64)
     }
     intensities["prefill"] = (512 * weights + 512 * attention / 8) / (weights + cache / 8)
-    intensities["latent"] = 128 * (2 * 512 + 64) / (512 + 64)
-    intensities["several"] = intensities["latent"] / 8  # 16 of 128 heads, the whole cache
     assert found.keys() == {"roof", "thread", "measured", *intensities}
     for name, intensity in intensities.items():
         (place,) = places(found[name])
         wanted = where(intensity, min(989.4, 3.35 * intensity))
         assert place == pytest.approx(wanted, abs=0.02)
+
+
+@languages
+def test_caches_stand_on_the_roof_at_their_intensity(language: str) -> None:
+    found = parts("caches", language, "data-part")
+    latent = 128 * (2 * 512 + 64) / (512 + 64)
+    intensities = {"multi-head": 1, "grouped": 32 / 8, "latent": latent}
+    intensities["several"] = latent / 8  # 16 of 128 heads, the whole cache
+    assert found.keys() == {"roof", *intensities}
+    for name, intensity in intensities.items():
+        (place,) = places(found[name])
+        down = math.log(3000 / min(989.4, 3.35 * intensity)) / math.log(3000)
+        wanted = (where(intensity, 1)[0], 24 + 180 * down)
+        assert place == pytest.approx(wanted, abs=0.02)
+    marks = {name: next(found[name].iter(f"{SVG}path")).attrib for name in intensities}
+    assert [name for name, look in marks.items() if "fill-opacity" in look] == ["several"]
 
 
 @languages
@@ -87,24 +101,22 @@ def test_pipes_are_as_wide_as_their_bandwidth(language: str) -> None:
 
 
 @languages
-def test_bars_are_as_long_as_the_stored_numbers(language: str) -> None:
+def test_bars_are_as_long_as_the_predicted_and_the_stored_times(language: str) -> None:
     found = parts("measured", language, "data-attention")
-    stored, longest = load(benchmark.__file__)["steps"], benchmark.LENGTHS[-1]
-    most = benchmark.cost("multi-head", longest).bytes
-    values = {
-        name: (
-            benchmark.cost(name, longest).bytes / most,
-            stored("time", attention=name, words=longest),
-        )
-        for name in benchmark.NAMES
-    }
+    stored, longest = load(benchmark.__file__), benchmark.LENGTHS[-1]
+    values = {}
+    for name in benchmark.NAMES:
+        weights = sum(parameter.numel() for parameter in benchmark.build(name).parameters())
+        read = benchmark.cost(name, longest).bytes + 4 * weights  # reading decides in all
+        measured = stored["steps"]("step", attention=name, words=longest)
+        values[name] = (read / stored["machine"]("reads") / 1e6, measured)
     assert set(benchmark.NAMES) - found.keys() == {"repeat"}, (
         "too slow to be drawn beside the others"
     )
-    full = max(1.0, *(values[name][1] for name in found))
+    full = max(values[name][1] for name in found)
     for name in found:
-        pair = values[name]
         bars = {e.attrib["data-bar"]: e for e in found[name].iter() if "data-bar" in e.attrib}
-        for kind, value in zip(("bytes", "time"), pair, strict=True):
+        for kind, value in zip(("predicted", "time"), values[name], strict=True):
             width = float(bars[kind].attrib["width"])
             assert width == pytest.approx(270 * value / full, abs=0.01)
+            assert f"{value:.1f} ms" in [text.text for text in found[name].iter(f"{SVG}text")]

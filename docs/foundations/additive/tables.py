@@ -1,14 +1,17 @@
 """What additive attention costs, and the numbers of its worked example."""
 
 import math
+from pathlib import Path
 
 import torch
 
 from attn_docs import AdditiveAttention
 from docs._kit.markdown import table
+from docs._kit.measured import load
 from docs._kit.text import texts
 
 SIZE = 64
+MEASURED = Path(__file__).parents[1] / "scaled-dot-product" / "tables.py"  # beside its numbers
 LENGTHS = (128, 1024, 8192)
 
 
@@ -73,6 +76,7 @@ def numbers() -> dict[str, str]:
         "score_cat": f"{-scores[1]:.4f}",
         "score_sleeps": f"{-scores[2]:.4f}",
         "score_the": f"{-scores[0]:.4f}",
+        "time": f"{load(str(MEASURED))['additive']('time', way='additive'):.0f}",
         "tanh_one": f"{one:.4f}",
         "tanh_two": f"{two:.4f}",
         "weight_cat": f"{weights[1]:.4f}",

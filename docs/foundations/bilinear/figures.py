@@ -122,17 +122,30 @@ def _matrix(group: drawsvg.Group, matrix: Tensor, name: str, left: float, top: f
 
 
 @functools.cache
-def learned() -> Tensor:
-    """Return, of a trained head, what its matrix makes of each two positions, as weights (n, n)."""
-    torch.manual_seed(0)
+def trained(seed: int = 0) -> tuple[Tensor, ...]:
+    """Return, of each head, what its matrix makes of each two positions, as weights (n, n)."""
+    torch.manual_seed(seed)
     layer = MultiHeadAttention(32, num_heads=2)
     with one_thread():
         model = NextWord(layer).double()
         fit(model)
-    w_q, w_k = layer.q_proj.weight[:16].mT, layer.k_proj.weight[:16].mT
+    w_q, w_k = (proj.weight.unflatten(0, (2, 16)).mT for proj in (layer.q_proj, layer.k_proj))
     scores = (model.places @ w_q @ w_k.mT @ model.places.mT / 16**0.5).detach()
     future = torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(1)
-    return scores.masked_fill(future, -torch.inf).softmax(-1)
+    return tuple(scores.masked_fill(future, -torch.inf).softmax(-1))
+
+
+def learned() -> Tensor:
+    """Return the weights (n, n) of the head that is drawn, the first of the first training."""
+    return trained()[0]
+
+
+def places_back() -> list[set[int]]:
+    """Return how far back the best keys stand, for each head of ten trainings."""
+    own = torch.arange(LENGTH)
+    return [
+        set((own - head.argmax(-1))[3:].tolist()) for seed in range(10) for head in trained(seed)
+    ]
 
 
 def positions(language: str) -> str:
@@ -212,11 +225,18 @@ def _round(number: float) -> str:
 
 def numbers() -> dict[str, str]:
     """Return the variances at the largest size as text."""
+    heads = places_back()
+    clean = sum(back == {3} for back in heads)
     return {
         f"{start}_{divisor}_{SIZES[-1]}": _round(measure_variance(start, divisor)[-1])
         for start in STARTS
         for divisor in DIVISORS
-    } | {"three_back": f"{three_back():.0f}"}
+    } | {
+        "three_back": f"{three_back():.0f}",
+        "heads": f"{len(heads)}",
+        "clean_heads": f"{clean}",
+        "other_heads": f"{sum(7 in back for back in heads)}",
+    }
 
 
 FIGURES: dict[str, Callable[[str], str]] = {

@@ -29,6 +29,7 @@ def cost(language: str) -> str:
             f"{q}{text['comma']}{k}",
             f"{parameters(q, k):,}",
             f"{operations(LENGTH, LENGTH, q, k) / 1e6:,.0f} M",
+            f"{operations(LENGTH, LENGTH, k, q) / 1e6:,.0f} M",  # the other order: sizes exchanged
             f"{sum(p.numel() for p in AdditiveAttention(q, k, HIDDEN).parameters()):,}",
             f"{LENGTH**2 * HIDDEN * 4 / 2**20:,.0f} MiB",
         )

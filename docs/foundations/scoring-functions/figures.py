@@ -47,18 +47,17 @@ def bands(name: str) -> Tensor:
     return torch.bucketize(score_map(name) + 1e-9, edges)
 
 
-def marks(name: str) -> list[tuple[int, float]]:
-    """Return where an edge crosses the second column: below which row, and its score."""
-    column = bands(name)[:, 1].tolist()
-    steps = enumerate(itertools.pairwise(column), start=1)
-    return [(row, EDGES[name][min(pair)]) for row, pair in steps if pair[0] != pair[1]]
+def key_scores(name: str) -> dict[str, float]:
+    """Return the score of each of the three keys."""
+    query = torch.tensor([[QUERY]], dtype=torch.float64)
+    key = torch.tensor([list(KEYS.values())], dtype=torch.float64)
+    return dict(zip(KEYS, SCORES[name](query, key).flatten().tolist(), strict=True))
 
 
 def winner(name: str) -> str:
     """Return the word whose key has the highest score."""
-    query = torch.tensor([[QUERY]], dtype=torch.float64)
-    key = torch.tensor([list(KEYS.values())], dtype=torch.float64)
-    return list(KEYS)[int(SCORES[name](query, key).argmax())]
+    scores = key_scores(name)
+    return max(scores, key=scores.__getitem__)
 
 
 def score_maps(language: str) -> str:
@@ -92,9 +91,6 @@ def _panel(group: drawsvg.Group, name: str, title: str, left: float, top: float)
                     shape.M(left + x * CELL, top + (y + 0.5) * CELL).h(width * CELL)
                 x += width
         group.append(shape)
-    for row, edge in marks(name):
-        label = f"{edge:g}".replace("-", "−")
-        write(group, label, left + 3, top + row * CELL, 11, text_anchor="start")
     frame = {"fill": "none", "stroke": INK, "stroke_opacity": 0.35}
     group.append(drawsvg.Rectangle(left, top, size, size, **frame))
 
@@ -116,9 +112,10 @@ def _panel(group: drawsvg.Group, name: str, title: str, left: float, top: float)
         if bold:
             ring = {"fill": "none", "stroke": INK, "stroke_width": 1.5}
             group.append(drawsvg.Rectangle(x - 6, y - 6, 12, 12, rx=6, **ring))
-        side = {"near": (9, "start")}
-        across, anchor = side.get(word, (0, "middle"))
-        write(group, word, x + across, y + (0 if across else 13), 12, text_anchor=anchor, **bold)
+        side = {"near": (-4, -12, "start")}  # clear of q and of the frame
+        across, down, anchor = side.get(word, (0, 13, "middle"))
+        label = f"{word} {key_scores(name)[word]:.2g}".replace("-", "−")
+        write(group, label, x + across, y + down, 11, text_anchor=anchor, **bold)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {

@@ -59,7 +59,9 @@ def cost_table(measured: Measurement, language: str) -> str:
 
 
 def _ratio(ratio: float) -> str:
-    return f"{ratio:.2g}×" if ratio < 100 else f"{float(f'{ratio:.2g}'):,.0f}×"
+    if ratio < 10:  # digits after the first change from run to run
+        return f"{ratio:.0f}×"
+    return f"{float(f'{ratio:.1g}'):,.0f}×"
 
 
 TABLES = {"cost": cost}

@@ -18,8 +18,8 @@ from .tables import (
     H100_FLOPS,
     MEMORIES,
     PROMPT,
-    bytes_ratio,
     cost,
+    predicted,
     ridge,
     step,
 )
@@ -35,20 +35,27 @@ def attainable(intensity: float) -> float:
 def points() -> dict[str, float]:
     """Return the intensity of each step that is marked on the H100's roof."""
     steps = {f"batch {b}": step(b).intensity for b in BATCHES}
-    latent = {"latent": cost("DeepSeek-V3").intensity, "several": _ON_EIGHT.intensity}
-    return steps | latent | {"prefill": step(1, PROMPT, PROMPT).intensity}
+    return steps | {"prefill": step(1, PROMPT, PROMPT).intensity}
 
 
-_ON_EIGHT = cost("DeepSeek-V3", tp=8)
+def cache_points() -> dict[str, float]:
+    """Return the intensity of reading the caches of models, one of them on a card of eight."""
+    models = {"multi-head": "Llama 2 7B", "grouped": "Llama 3 8B", "latent": "DeepSeek-V3"}
+    alone = {name: cost(model).intensity for name, model in models.items()}
+    return alone | {"several": cost("DeepSeek-V3", tp=8).intensity}
+
+
 _AXES = {"x": (0.3, 3000), "y": (0.002, 3000)}  # FLOP for each byte; TFLOP in a second
 # where the label of a point stands: its side, and how far above the point in units
 _LABELS = {
     "batch 1": ("right", 0),
     "batch 8": ("right", 0),
-    "batch 64": ("right", 2),
+    "batch 64": ("right", 0),
+    "prefill": ("right", -16),
+    "multi-head": ("right", 0),
+    "grouped": ("right", 0),
     "latent": ("left", 5),
-    "several": ("left", 9),
-    "prefill": ("right", -8),
+    "several": ("right", 0),
 }
 
 
@@ -85,20 +92,46 @@ def roofline(language: str) -> str:
         dots = {"color": chart.ACCENT_2, "marker": "o", "markersize": 6, "linestyle": "none"}
         axes.plot(*zip(*measured_points(), strict=True), **dots, gid="part:measured")
         axes.text(3, 0.0065, text["measured"], size=12, va="top")
-        axes.text(0.34, 40, text["reads"], size=12)
-        axes.text(2800, 1300, text["computes"], size=12, ha="right")
+        axes.text(0.34, 70, text["reads"], size=12)
+        axes.text(2800, 1500, text["computes"], size=12, ha="right")
         figure.text(392 / width, 1 - 368 / height, text["right"], ha="right", size=12, va="center")
         return chart.finish(figure, f"{KEY}-roofline", text["title"], _described(text))
+
+
+def caches(language: str) -> str:
+    """Chart what an H100 can compute at most while it reads the cache of a model."""
+    text = texts(__file__, "caches", language)
+    width, height = 400, 250
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(width, height)
+        figure.text(0, 1 - 8 / height, text["up"], va="center", size=12)
+        axes = chart.panel(figure, 40, 24, 352, 180)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlim(*_AXES["x"])
+        axes.set_ylim(1, _AXES["y"][1])
+        chart.set_ticks(axes, "x", {x: f"{x:,}" for x in (1, 10, 100, 1000)})
+        chart.set_ticks(axes, "y", {y: f"{y:,}" for y in (1, 10, 100, 1000)})
+        _roof(axes, "roof", ridge(), attainable)
+        for name, intensity in cache_points().items():
+            _mark(axes, name, intensity, text[name])
+        figure.text(392 / width, 1 - 240 / height, text["right"], ha="right", size=12, va="center")
+        desc = text["desc"].format(ridge=f"{ridge():.0f}", points=_said(text, cache_points()))
+        return chart.finish(figure, f"{KEY}-caches", text["title"], desc)
 
 
 def _roofs(axes: Axes) -> None:
     """Draw the roof of the H100, and that of the thread."""
     thread = load(__file__)["rows"]
-    ridges = {"roof": ridge(), "thread": thread("computes") / thread("reads")}
-    for (name, corner), top in zip(ridges.items(), (attainable, thread_roof), strict=True):
-        corners = [_AXES["x"][0], corner, _AXES["x"][1]]
-        look = {"color": chart.INK, "linewidth": 1.5}
-        axes.plot(corners, [top(x) for x in corners], **look, gid=f"part:{name}")
+    _roof(axes, "roof", ridge(), attainable)
+    _roof(axes, "thread", thread("computes") / thread("reads"), thread_roof)
+
+
+def _roof(axes: Axes, name: str, corner: float, top: Callable[[float], float]) -> None:
+    """Draw one roof: up to its corner, and on along the top."""
+    corners = [_AXES["x"][0], corner, _AXES["x"][1]]
+    look = {"color": chart.INK, "linewidth": 1.5}
+    axes.plot(corners, [top(x) for x in corners], **look, gid=f"part:{name}")
 
 
 def _mark(axes: Axes, name: str, intensity: float, label: str) -> None:
@@ -120,17 +153,24 @@ def _mark(axes: Axes, name: str, intensity: float, label: str) -> None:
     )
 
 
-def _described(text: Words) -> str:
-    shown = text["comma"].join(
+def _said(text: Words, points: dict[str, float]) -> str:
+    """Return points of a roofline in words."""
+    shown: str = text["comma"].join(
         text["point"].format(name=text[name], intensity=f"{x:.1f}", rate=f"{attainable(x):.1f}")
-        for name, x in points().items()
+        for name, x in points.items()
     )
+    return shown
+
+
+def _described(text: Words) -> str:
     dots = text["comma"].join(
         text["dot"].format(intensity=f"{x:.1f}", rate=f"{1e3 * y:.0f}")
         for x, y in measured_points()
     )
     top = f"{H100_FLOPS / 1e12:.0f}"
-    return text["desc"].format(ridge=f"{ridge():.0f}", top=top, points=shown, dots=dots)
+    return text["desc"].format(
+        ridge=f"{ridge():.0f}", top=top, points=_said(text, points()), dots=dots
+    )
 
 
 _BOXES = {  # where each level is drawn: its top, and its height
@@ -173,45 +213,45 @@ def memory(language: str) -> str:
 
 
 def pairs() -> dict[str, tuple[float, float]]:
-    """Return bytes and time at the greatest length, over multi-head attention's."""
+    """Return the milliseconds of a step at the greatest length: predicted and measured."""
     found = load(__file__)["steps"]
     return {
-        name: (bytes_ratio(name), found("time", attention=name, words=LENGTHS[-1]))
+        name: (predicted(name), found("step", attention=name, words=LENGTHS[-1]))
         for name in NAMES
         if name != "repeat"  # so slow that no other bar could be seen
     }
 
 
 def measured(language: str) -> str:
-    """Draw the stored measurement as bars: bytes and time over multi-head's."""
+    """Draw the stored measurement as bars: the least time by the formula, and the measured one."""
     names = texts(__file__, "names", language)
     text, values = texts(__file__, "measured", language), pairs()
-    drawing = canvas(340, 28 + 54 * len(values))
-    full = max(1.0, *(time for _, time in values.values()))
-    for label, colour, left in (("bytes", ACCENT_2, 0), ("time", ACCENT, 120)):
+    drawing = canvas(360, 28 + 54 * len(values))
+    full = max(time for _, time in values.values())
+    for label, colour, left in (("predicted", ACCENT_2, 0), ("time", ACCENT, 190)):
         drawing.append(drawsvg.Rectangle(left, 4, 12, 12, fill=colour))
         write(drawing, text[label], left + 18, 10, 12, text_anchor="start")
     for index, (name, pair) in enumerate(values.items()):
         top = 28 + 54 * index
         group = drawsvg.Group(data_attention=name)
-        shown = names[name]
-        write(group, shown, 0, top + 8, 12, text_anchor="start", font_weight="bold")
+        write(group, names[name], 0, top + 8, 12, text_anchor="start", font_weight="bold")
         for row, (value, colour) in enumerate(zip(pair, (ACCENT_2, ACCENT), strict=True)):
             y, width = top + 18 + 14 * row, 270 * value / full
-            kind = ("bytes", "time")[row]
+            kind = ("predicted", "time")[row]
             group.append(drawsvg.Rectangle(0, y, width, 12, fill=colour, data_bar=kind))
-            write(group, f"{value:.2f}×", width + 6, y + 6, 12, text_anchor="start")
+            write(group, f"{value:.1f} ms", width + 6, y + 6, 12, text_anchor="start")
         drawing.append(group)
     rows = text["comma"].join(
-        text["row"].format(name=names[name], size=pair[0], time=pair[1])
+        text["row"].format(name=names[name], predicted=pair[0], time=pair[1])
         for name, pair in values.items()
     )
-    desc = text["desc"].format(rows=rows)
+    desc = text["desc"].format(rows=rows, longest=f"{LENGTHS[-1]:,}")
     return finish(drawing.as_svg(header=""), f"{KEY}-measured", text["title"], desc)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
     "memory": memory,
     "roofline": roofline,
+    "caches": caches,
     "measured": measured,
 }

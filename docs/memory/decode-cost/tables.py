@@ -152,6 +152,12 @@ def predicted(name: str) -> float:
     )
 
 
+def slower(name: str) -> float:
+    """Return the measured time of the longest step over the least that the formula predicts."""
+    found = load(__file__)["steps"]
+    return found("step", attention=name, words=benchmark.LENGTHS[-1]) / predicted(name)
+
+
 def bytes_ratio(name: str) -> float:
     """Return the bytes of a measured attention's cache over those of multi-head attention."""
     most = benchmark.cost("multi-head", benchmark.LENGTHS[-1]).bytes
@@ -169,7 +175,7 @@ def steps(language: str) -> str:
             f"{bytes_ratio(name):.3f}×",
             *(f"{found('time', attention=name, words=n):.3f}×" for n in benchmark.LENGTHS),
             f"{predicted(name):.1f} ms",
-            f"{found('step', attention=name):.1f} ms",
+            f"{found('step', attention=name, words=benchmark.LENGTHS[-1]):.1f} ms",
         )
         for name in benchmark.NAMES
     ]
@@ -227,7 +233,7 @@ def numbers() -> dict[str, str]:
     whole, found = step_flops("multi-head"), load(__file__)
     busy_one = rate(1, SERVED) * step(1).flops / H100_FLOPS
     cache = kv_cache_bytes(load_models()[LLAMA].config, SERVED)
-    rows = found["rows"]
+    rows, other = found["rows"], found["machine"]
     return {
         "ridge": f"{ridge():.0f}",
         "length": f"{LENGTH:,}",
@@ -253,7 +259,8 @@ def numbers() -> dict[str, str]:
         "latent_factor": f"{cost('DeepSeek-V3').intensity / 128:.2f}",
         "busy_multi_head": f"{busy('Llama 2 7B'):.1%}",
         "latent_eight": f"{cost('DeepSeek-V3', tp=8).intensity:.0f}",
-        "crossover": f"{round(crossover('Llama-3.1-8B'), -4):,.0f}",
+        "crossover": f"{round(crossover('Llama-3.1-8B'), -2):,.0f}",
+        "crossover_read": f"{round(read_weights() / kv_cache_bytes(llama.config, 1), -2):,.0f}",
         "crossover_llama_2": f"{round(crossover('Llama-2-7B'), -3):,.0f}",
         "projections_only": f"{2 * 4096:,}",
         "projections_share": f"{32 * projections.bytes / llama.weight_bytes:.0%}",
@@ -266,7 +273,13 @@ def numbers() -> dict[str, str]:
         "longest": f"{benchmark.LENGTHS[-1]:,}",
         "measured_on": rows.date,
         "measured_with": f"PyTorch {rows.torch}, {rows.machine}",
+        "other_ridge": f"{other('computes') / other('reads'):.0f}",
+        "latent_measured": f"{benchmark.cost('latent', benchmark.LENGTHS[-1]).intensity:.0f}",
         "cpu_ridge": f"{rows('computes') / rows('reads'):.0f}",
+        "slower_multi_head": f"{slower('multi-head'):.1f}",
+        "slower_grouped": f"{slower('grouped-query'):.1f}",
+        "slower_multi_query": f"{slower('multi-query'):.1f}",
+        "slower_latent": f"{slower('latent'):.1f}",
         "grouped_flops": f"{step_flops('grouped-query') / whole:.0%}",
         "multi_query_flops": f"{step_flops('multi-query') / whole:.0%}",
     }

@@ -3,7 +3,7 @@ import torch
 
 class Cache:
     def __init__(self, room, d, e):
-        self.key, self.value = torch.empty(room, d), torch.empty(room, e)
+        self.key, self.value = torch.empty(room, d), torch.empty(room, e)  # float32, on the CPU
         self.length = 0  # how many tokens it holds
 
     def update(self, key, value):  # n d, n e: of the new tokens alone
@@ -15,7 +15,7 @@ class Cache:
 
 def attend(query, key, value):  # n d, m d, m e: the last query stands at the last key
     n, m = len(query), len(key)
-    later = torch.ones(n, m).triu(m - n + 1) > 0  # n m
+    later = torch.ones(n, m).triu(m - n + 1) > 0  # n m: True where the key is later
     scores = query @ key.T / query.size(-1) ** 0.5  # n m
     return scores.masked_fill(later, float("-inf")).softmax(dim=-1) @ value  # n e
 

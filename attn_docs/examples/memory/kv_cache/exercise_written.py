@@ -10,7 +10,7 @@ def step(module, x, cache):  # b n D: the next few tokens; cache is None at the 
     if cache is not None:
         key, value = torch.cat((cache[0], key), dim=2), torch.cat((cache[1], value), dim=2)
     n, m = query.size(2), key.size(2)
-    later = torch.ones(n, m).triu(m - n + 1) > 0  # n m
+    later = torch.ones(n, m).triu(m - n + 1) > 0  # n m: True where the key is later
     scores = query @ key.mT / query.size(-1) ** 0.5
     weights = scores.masked_fill(later, float("-inf")).softmax(dim=-1)
     return module.out_proj(merge_heads(weights @ value)), (key, value)
