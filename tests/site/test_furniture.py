@@ -213,3 +213,9 @@ def test_print_is_ink_for_the_text_alone(visit):
     after = source.evaluate("link => getComputedStyle(link, '::after').content")
     assert str(source.get_attribute("href")) in after
     tab.emulate_media(media="screen")
+
+
+def test_only_pages_with_entries_of_the_reference_load_their_styles(site: Site):
+    for url, file in site.pages.items():
+        html = file.read_text(encoding="utf-8")
+        assert ("_mkdocstrings.css" in html) == bool(classed(site, url, "doc")), url

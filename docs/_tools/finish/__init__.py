@@ -5,6 +5,7 @@ Jupyter notebook and its blocks as scripts; each language its drawings and its l
 carries the package's wheel. `python -m docs._tools.finish site` does it to a site that is there.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from posixpath import join
@@ -21,6 +22,9 @@ from docs._tools.finish.state import with_state
 from docs._tools.finish.take import Page, Site, Taken, taken
 from docs._tools.finish.wheel import package_wheel
 from docs._tools.page import place_of
+
+ENTRY = 'class="doc '
+ENTRY_STYLES = re.compile(r'<link rel="stylesheet" href="[^"]*_mkdocstrings\.css">\s*')
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,9 @@ def _finished(folder: Path, page: Page, policies: bool) -> Taken:
         html = last.html
     if last is None or (html, page, policies) != (last.html, last.page, last.policies):
         tree = LexborHTMLParser(html)
-        ruled = with_policy(html, tree, page.file, policies)
+        # every page is given the styles of the API's entries, and few have entries
+        styled = html if ENTRY in html else ENTRY_STYLES.sub("", html)
+        ruled = with_policy(styled, tree, page.file, policies)
         last = _last[page.file] = _Made(
             html, page, policies, taken(page, with_state(ruled, page.site.package), tree)
         )
