@@ -127,6 +127,11 @@ def test_measurement_agrees_with_the_softmax_jacobian_on_other_samples(head_dim,
 def test_numbers_are_the_measurements_with_at_most_four_digits():
     found = figures.numbers()
     assert float(found.pop("entropy_max")) == pytest.approx(math.log(64), rel=5e-3)
+    assert found.pop("sure") == "0.99"
+    query, keys = torch.randn(2000, 1, 512), torch.randn(2000, 6, 512)
+    largest = torch.softmax((query @ keys.mT).squeeze(1), dim=-1).amax(dim=-1)
+    share = (largest > 0.99).double().mean().item()
+    assert float(found.pop("sure_512").rstrip("%")) / 100 == pytest.approx(share, abs=0.05)
     assert len(found) == 8 * len(figures.SIZES)
     for name, text in found.items():
         field, setting, head_dim = re.fullmatch(r"(\w+)_((?:un)?scaled)_(\d+)", name).groups()

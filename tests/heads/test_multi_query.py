@@ -448,7 +448,7 @@ def test_averaged_heads_are_the_mean_and_cost_what_all_heads_cost() -> None:
 @pytest.mark.formula(r"""
 \operatorname{head}_i = \operatorname{Attention}(X W^Q_i,\; C W^K,\; C W^V)
 \qquad
-Y = \operatorname{Concat}(\operatorname{head}_1, \dots, \operatorname{head}_h)\, W^O
+Y = \operatorname{Concat}(\operatorname{head}_0, \dots, \operatorname{head}_{h-1})\, W^O
 """)
 def test_the_formula() -> None:
     D, h, d = 11, HEADS, SIZE

@@ -226,14 +226,35 @@ def seventy_on_eight() -> float:
     return 8 * H100_BYTES / (read_weights("Llama-3-70B") + cache)
 
 
+def _measured_numbers() -> dict[str, str]:
+    """Return those of the numbers that were measured, and what they are compared with."""
+    found, whole = load(__file__), step_flops("multi-head")
+    rows, other = found["rows"], found["machine"]
+    return {
+        "cpu_one": f"{rows('product', rows=1):.0f}",
+        "cpu_many": f"{rows('product', rows=benchmark.ROWS[-1]):.0f}",
+        "rows": f"{benchmark.ROWS[-1]:,}",
+        "longest": f"{benchmark.LENGTHS[-1]:,}",
+        "measured_on": rows.date,
+        "measured_with": f"PyTorch {rows.torch}, {rows.machine}",
+        "other_ridge": f"{other('computes') / other('reads'):.0f}",
+        "latent_measured": f"{benchmark.cost('latent', benchmark.LENGTHS[-1]).intensity:.0f}",
+        "cpu_ridge": f"{rows('computes') / rows('reads'):.0f}",
+        "slower_multi_head": f"{slower('multi-head'):.1f}",
+        "slower_grouped": f"{slower('grouped-query'):.1f}",
+        "slower_multi_query": f"{slower('multi-query'):.1f}",
+        "slower_latent": f"{slower('latent'):.1f}",
+        "grouped_flops": f"{step_flops('grouped-query') / whole:.0%}",
+        "multi_query_flops": f"{step_flops('multi-query') / whole:.0%}",
+    }
+
+
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     llama = load_models()["Llama-3.1-8B"]
     projections = projection_cost(4096, num_heads=32, num_kv_heads=8, head_dim=128)
-    whole, found = step_flops("multi-head"), load(__file__)
     busy_one = rate(1, SERVED) * step(1).flops / H100_FLOPS
     cache = kv_cache_bytes(load_models()[LLAMA].config, SERVED)
-    rows, other = found["rows"], found["machine"]
     return {
         "ridge": f"{ridge():.0f}",
         "length": f"{LENGTH:,}",
@@ -267,19 +288,4 @@ def numbers() -> dict[str, str]:
         "published_one": f"{PUBLISHED[1] / bound(1):.0%}",
         "published_eight": f"{PUBLISHED[8] / bound(8):.0%}",
         "published_gain": f"{PUBLISHED[8] / PUBLISHED[1]:.1f}",
-        "cpu_one": f"{rows('product', rows=1):.0f}",
-        "cpu_many": f"{rows('product', rows=benchmark.ROWS[-1]):.0f}",
-        "rows": f"{benchmark.ROWS[-1]:,}",
-        "longest": f"{benchmark.LENGTHS[-1]:,}",
-        "measured_on": rows.date,
-        "measured_with": f"PyTorch {rows.torch}, {rows.machine}",
-        "other_ridge": f"{other('computes') / other('reads'):.0f}",
-        "latent_measured": f"{benchmark.cost('latent', benchmark.LENGTHS[-1]).intensity:.0f}",
-        "cpu_ridge": f"{rows('computes') / rows('reads'):.0f}",
-        "slower_multi_head": f"{slower('multi-head'):.1f}",
-        "slower_grouped": f"{slower('grouped-query'):.1f}",
-        "slower_multi_query": f"{slower('multi-query'):.1f}",
-        "slower_latent": f"{slower('latent'):.1f}",
-        "grouped_flops": f"{step_flops('grouped-query') / whole:.0%}",
-        "multi_query_flops": f"{step_flops('multi-query') / whole:.0%}",
-    }
+    } | _measured_numbers()

@@ -214,7 +214,7 @@ def carry(language: str) -> str:
             axes.set_xlim(0, last)
             axes.set_ylim(-0.6, 1.08)
             _ticks(axes, panel)
-            distances = torch.arange(0, last + 1, last // 24 if panel == "near" else 24)
+            distances = torch.arange(0, last + 1, last // 24 if panel == "near" else 32)
             for half, colour in lines.items():
                 gid = f"part:{panel}-{half}"
                 score = carried(half, distances)
