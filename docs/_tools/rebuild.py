@@ -28,7 +28,7 @@ from mkdocs.utils import CountHandler, clean_directory
 from mkdocs_autorefs import AutorefsPlugin
 
 from docs._kit.text import load as words
-from docs._tools import glossary, symbols
+from docs._tools import api_pages, glossary, symbols
 from docs._tools.blocks import ROOT
 from docs._tools.page import DOCS
 from docs._tools.search import described, without_pictures
@@ -217,6 +217,8 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     """See what many pages are made of."""
     if not code:
         return
+    api_pages.exports.cache_clear()
+    api_pages.recipes.cache_clear()
     glossary.terms.cache_clear()
     glossary.linked.cache_clear()
     symbols.pages.cache_clear()
@@ -227,7 +229,8 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     common["site"] = digest(names, data, Path(config.config_file_path).read_bytes())
     texts = [file.content_string for file in own if file.src_uri.endswith(".md")]
     sources = [path.read_bytes() for path in sorted((ROOT / "attn_docs").rglob("*.py"))]
-    common["api"] = digest(sources, [text for text in texts if API in text])
+    recipes = (DOCS / api_pages.RECIPES).read_bytes()  # an entry names those that use it
+    common["api"] = digest(sources, [text for text in texts if API in text], recipes)
 
 
 @event_priority(-200)  # once a language has its pages
