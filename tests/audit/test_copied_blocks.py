@@ -83,7 +83,8 @@ def test_the_line_on_the_page_installs_the_code_of_the_page(site: Site, reader: 
     assert {file.relative_to(place) for file in installed} == names
     for name in names:
         assert (Path(place) / name).read_bytes() == (ROOT / "attn_docs" / name).read_bytes()
-    shown = built.python_blocks(site.pages[CHAPTER])
+    blocks_of_page = built.python_blocks(site.pages[CHAPTER])
+    shown = [block for block in blocks_of_page if not blocks.packages_of(block)]
     assert run(reader, shown) == [line for block in shown for line in built.output_lines(block)]
 
 

@@ -1,3 +1,4 @@
+# pip install pytest
 import pytest
 from torch import nn
 
