@@ -89,9 +89,8 @@ def checked(text: str, page: str, words: Words) -> str:
     if TICKED not in text:
         return text
     tested = f"docs/{page}"
-    if (
-        page.startswith("reference/api/") and "index" not in page
-    ):  # a part of it tells of the folder of that name
+    # an entry of the API tells of the folder of that name, and its front page of itself
+    if page.startswith("reference/api/") and "index" not in page:
         tested = f"attn_docs/{re.split('[/.]', page)[2].replace('-', '_')}"
         tested += "" if (ROOT / tested).is_dir() else ".py"
     versions = words["and"].join(VERIFIED.read_text(encoding="utf-8").split())

@@ -28,7 +28,7 @@ def test_a_card_is_of_its_page(edition, folder):
     told = cards.remembered(file)
     del told["drawn from"]
     assert told == cards.words(edition, folder), f"make figures PAGE={folder}"
-    assert file.stat().st_size <= 40 * 1024
+    assert file.stat().st_size <= 35 * 1024
     with Image.open(file) as image:
         assert image.size == (cards.WIDTH, cards.HEIGHT)
         assert image.mode == "P"
