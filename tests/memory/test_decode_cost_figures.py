@@ -93,7 +93,7 @@ def test_pipes_are_as_wide_as_their_bandwidth(language: str) -> None:
     root = ET.fromstring(figures.FIGURES["memory"](language))  # noqa: S314 - our own
     pipes = {e.attrib["data-pipe"]: e for e in root.iter(f"{SVG}rect") if "data-pipe" in e.attrib}
     widths = {name: float(pipe.attrib["width"]) for name, pipe in pipes.items()}
-    assert widths == {"shared": 31, "l2": 12, "hbm": 3.35, "others": 0.9}
+    assert widths == {"shared": 31, "l2": 12, "hbm": 3.35, "others": 0.45}
     said = " ".join(text.text or "" for text in root.iter(f"{SVG}text"))
     for width in widths.values():
         assert f"{width:g} TB/s" in said

@@ -34,6 +34,11 @@ def cached_elements(sizes: Sizes = V3) -> int:
     return sizes.kv_rank + sizes.rope_dim
 
 
+def projected_up(sizes: Sizes = V3) -> int:
+    """Return the elements of keys and values that W_UK and W_UV make for a token, all heads."""
+    return sizes.num_heads * (sizes.head_dim + sizes.value_dim)
+
+
 def keys_and_values(sizes: Sizes = V3) -> int:
     """Count the elements of a token's keys and values in all heads."""
     return sizes.num_heads * (sizes.head_dim + sizes.rope_dim + sizes.value_dim)

@@ -200,7 +200,7 @@ def memory(language: str) -> str:
         rate = text["rate"].format(rate=f"{thick:g}")
         write(drawing, rate, 120, (above + top) / 2, 12, text_anchor="start", font_weight="bold")
         busy = text["busy"].format(flops=f"{H100_FLOPS / bandwidth:,.0f}")
-        write(drawing, busy, 192, (above + top) / 2, 12, text_anchor="start")
+        write(drawing, busy, 198, (above + top) / 2, 12, text_anchor="start")
         for row, line in enumerate(text["notes"][list(_BOXES).index(name)]):
             write(drawing, line, 200, top + 11 + 16 * row, 12, text_anchor="start")
         above = top + height

@@ -25,9 +25,10 @@ A100_BYTES = 2.039e12  # the A100 SXM with 80 GB
 # tokens a second of Llama-2-7B in bfloat16, one text with a prompt of 5 tokens, on 1, 2, 4 and 8
 # A100 with 80 GB, limited to 330 W: published with gpt-fast
 PUBLISHED = {1: 104.9, 2: 168.84, 4: 254.02, 8: 328.43}
-# bytes a second of all of an H100 SXM, by table 1 of FlashAttention-3 and, for what joins it to
-# others, NVLink in the data sheet
-MEMORIES = {"shared": 31e12, "l2": 12e12, "hbm": H100_BYTES, "others": 0.9e12}
+NVLINK = 0.9e12  # bytes a second by the data sheet, which adds up both directions
+# bytes that reach all of an H100 SXM in a second, by table 1 of FlashAttention-3 and, for what
+# joins it to others, one direction of NVLink
+MEMORIES = {"shared": 31e12, "l2": 12e12, "hbm": H100_BYTES, "others": NVLINK / 2}
 
 
 class Model(NamedTuple):
@@ -230,6 +231,8 @@ def _measured_numbers() -> dict[str, str]:
     """Return those of the numbers that were measured, and what they are compared with."""
     found, whole = load(__file__), step_flops("multi-head")
     rows, other = found["rows"], found["machine"]
+    few = benchmark.ROWS[1]  # the dot that is farthest below the roof
+    roof = min(rows("computes"), rows("reads") * benchmark.rows_cost(few).intensity)
     return {
         "cpu_one": f"{rows('product', rows=1):.0f}",
         "cpu_many": f"{rows('product', rows=benchmark.ROWS[-1]):.0f}",
@@ -239,6 +242,8 @@ def _measured_numbers() -> dict[str, str]:
         "measured_with": f"PyTorch {rows.torch}, {rows.machine}",
         "other_ridge": f"{other('computes') / other('reads'):.0f}",
         "latent_measured": f"{benchmark.cost('latent', benchmark.LENGTHS[-1]).intensity:.0f}",
+        "cpu_rows": f"{few}",
+        "cpu_below": f"{rows('product', rows=few) / roof:.0%}",
         "cpu_ridge": f"{rows('computes') / rows('reads'):.0f}",
         "slower_multi_head": f"{slower('multi-head'):.1f}",
         "slower_grouped": f"{slower('grouped-query'):.1f}",
@@ -261,6 +266,8 @@ def numbers() -> dict[str, str]:
         "served": f"{SERVED:,}",
         "h100_flops": f"{H100_FLOPS / 1e12:.0f}",
         "h100_bytes": f"{H100_BYTES / 1e12:.2f}",
+        "nvlink": f"{MEMORIES['others'] / 1e12:g}",
+        "nvlink_both": f"{NVLINK / 1e12:g}",
         "ridge_l2": f"{H100_FLOPS / MEMORIES['l2']:.0f}",
         "busy_one": f"{busy_one:.1%}",
         "busy_batch": f"{rate(64, SERVED) * step(1).flops / H100_FLOPS:.0%}",

@@ -3,7 +3,7 @@ import torch
 
 class Cache:
     def __init__(self, room, d, e):
-        self.key, self.value = torch.empty(room, d), torch.empty(room, e)  # float32, on the CPU
+        self.key, self.value = torch.empty(room, d), torch.empty(room, e)  # float32
         self.length = 0  # how many tokens it holds
 
     def update(self, key, value):  # n d, n e: of the new tokens alone
