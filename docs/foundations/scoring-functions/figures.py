@@ -112,8 +112,12 @@ def _panel(group: drawsvg.Group, name: str, title: str, left: float, top: float)
         if bold:
             ring = {"fill": "none", "stroke": INK, "stroke_width": 1.5}
             group.append(drawsvg.Rectangle(x - 6, y - 6, 12, 12, rx=6, **ring))
-        side = {"near": (-4, -12, "start")}  # clear of q and of the frame
-        across, down, anchor = side.get(word, (0, 13, "middle"))
+        side = {
+            "near": (-4, -12, "start"),
+            "aligned": (-6, 13, "middle"),
+            "long": (-3, 13, "middle"),
+        }
+        across, down, anchor = side[word]  # clear of q, of the frame and of each other
         label = f"{word} {key_scores(name)[word]:.2g}".replace("-", "−")
         write(group, label, x + across, y + down, 11, text_anchor=anchor, **bold)
 
