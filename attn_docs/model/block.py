@@ -1,12 +1,14 @@
 """What stands around an attention layer in a model: normalisation, residual stream, MLP."""
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from torch import Tensor, nn
 
 from attn_docs._checks import check_flag, check_instance, check_size
-from attn_docs.heads.multi_head import MultiHeadAttention
 from attn_docs.memory.kv_cache import KVCache
+
+if TYPE_CHECKING:
+    from attn_docs.heads.multi_head import MultiHeadAttention
 
 
 class MLP(nn.Module):
