@@ -172,12 +172,11 @@ class Block(nn.Module):
         pre_norm: bool = True,
     ) -> None:
         super().__init__()
-        check_instance("attention", attention, nn.Module)
-        check_instance("attention_norm", attention_norm, nn.Module)
-        if mlp is not None:
-            check_instance("mlp", mlp, nn.Module)
-        if mlp_norm is not None:
-            check_instance("mlp_norm", mlp_norm, nn.Module)
+        for name, module in (("attention", attention), ("attention_norm", attention_norm)):
+            if not isinstance(module, nn.Module):
+                raise TypeError(f"{name} must be a module; got {type(module).__name__}")
+        check_instance("mlp", mlp, nn.Module)
+        check_instance("mlp_norm", mlp_norm, nn.Module)
         if (mlp is None) != (mlp_norm is None):
             raise ValueError(f"mlp_norm must be None just where mlp is; got {mlp_norm}")
         check_flag("pre_norm", pre_norm)

@@ -86,7 +86,8 @@ class DecoderModel(nn.Module):
         if not blocks:
             raise ValueError(f"blocks must be at least one Block; got {blocks!r}")
         for block in blocks:
-            check_instance("each of blocks", block, Block)
+            if not isinstance(block, Block):
+                raise TypeError(f"blocks must be Blocks; got {type(block).__name__}")
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, embed_dim)
         self.position_embedding = (
