@@ -8,13 +8,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-FOLDER = Path(__file__).parent / "weights"
+FOLDER = Path(__file__).parent / "trained"
 
 
 def load_weights(name: str) -> dict[str, Tensor]:
     """Return the shipped weights of a trained model, for its `load_state_dict`.
 
-    They are stored in half precision as `weights/<name>.pt`, beside `weights/<name>.json`, which
+    They are stored in half precision as `trained/<name>.pt`, beside `trained/<name>.json`, which
     holds their checksum, the command that made them and what was measured then.
 
     Args:
@@ -50,7 +50,7 @@ def describe_weights(name: str) -> dict[str, object]:
         name: Of the model, for example "induction".
 
     Returns:
-        What `weights/<name>.json` holds; "sha256" and "command" always.
+        What `trained/<name>.json` holds; "sha256" and "command" always.
 
     Raises:
         ValueError: If no model has this name.
