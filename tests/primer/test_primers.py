@@ -47,9 +47,11 @@ def test_steps_go_downhill_where_the_loss_is_steep() -> None:
             scores = (scores - 0.5 * gradient).detach().requires_grad_()
         leads, losses = gradients.descent(name)
         assert leads[-1] == pytest.approx((scores[0] - scores[1]).item())
-        dots = [e for e in parse(gradients.downhill("en")).iter("circle")]
-        drawn = [float(d.attrib["cy"]) for d in dots if d.get("data-loss") == name]
-        assert drawn == pytest.approx([gradients.spot(0, value)[1] for value in losses])
+        dots = [
+            e for e in parse(gradients.downhill("en")).iter("rect") if e.get("data-loss") == name
+        ]
+        drawn = [float(dot.attrib["y"]) + 3.5 for dot in dots]
+        assert drawn == pytest.approx([gradients.spot(0, value)[1] for value in losses], abs=0.01)
 
 
 def test_the_longer_vectors_products_spread_as_the_root_says() -> None:

@@ -97,7 +97,9 @@ def downhill(language: str) -> str:
             (curve.L if index else curve.M)(*spot(lead, value))
         drawing.append(curve)
         for lead, value in zip(*descent(name), strict=True):
-            drawing.append(drawsvg.Circle(*spot(lead, value), 3.5, fill=colour, data_loss=name))
+            x, y = spot(lead, value)
+            dot = drawsvg.Rectangle(x - 3.5, y - 3.5, 7, 7, rx=3.5, fill=colour, data_loss=name)
+            drawing.append(dot)
     write(drawing, text["log"], *spot(-3.6, 4.9), 12, text_anchor="start")
     write(drawing, text["plain"], *spot(-5.6, 1.5), 12, text_anchor="start")
     return finish(
