@@ -8,15 +8,10 @@ print({name: tuple(p.shape) for name, p in layer.named_parameters()})
 optimizer = torch.optim.SGD(layer.parameters(), lr=0.5)
 x = torch.randn(64, 8)
 wanted = 2 * x[:, :3]  # twice the first three numbers of each row
-for step in range(21):
+for _ in range(21):
     loss = (layer(x) - wanted).square().mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    if step % 10 == 0:
-        print(step, f"{loss.item():.4f}")
-#> 0 4.9100
-#> 10 0.0058
-#> 20 0.0001
-print(layer.weight[0].data.round().long())
-#> tensor([2, 0, 0, 0, 0, 0, 0, 0])
+print(f"{loss.item():.4f}", layer.weight[0].data.round().long())
+#> 0.0001 tensor([2, 0, 0, 0, 0, 0, 0, 0])
