@@ -15,7 +15,7 @@ for step in range(301):
         weights = torch.softmax(query @ key.mT / 8**0.5, dim=-1)
         brought = (cat + layer(cat[None])[0])[:, 4:]
         row = torch.cat([weights[it], brought[it]]).detach()
-        print(labelled(row[None], [f"step {step}"], WORDS + MEANINGS))
+        print(labelled(row[None], [f"{step}"], WORDS + MEANINGS))
     meanings = torch.eye(8)[torch.randint(4, 8, (64, 5))]  # b n D: each word gets one at random
     meanings[:, it] = 0.0  # but "it" has none
     x = kinds + meanings
@@ -23,9 +23,9 @@ for step in range(301):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-#>              the       cat    sleeps        it    dreams  definite    animal    asleep  dreaming
-#> step 0      0.16      0.18      0.24      0.20      0.22     -0.03      0.48     -0.24      0.12
-#>                the       cat    sleeps        it    dreams  definite    animal    asleep  dreaming
-#> step 100      0.02      0.91      0.02      0.02      0.03      0.01      0.99      0.00     -0.01
-#>                the       cat    sleeps        it    dreams  definite    animal    asleep  dreaming
-#> step 300      0.01      0.96      0.01      0.01      0.01      0.00      0.99      0.00     -0.00
+#>         the       cat    sleeps        it    dreams  definite    animal    asleep  dreaming
+#> 0      0.16      0.18      0.24      0.20      0.22     -0.03      0.48     -0.24      0.12
+#>           the       cat    sleeps        it    dreams  definite    animal    asleep  dreaming
+#> 100      0.02      0.91      0.02      0.02      0.03      0.01      0.99      0.00     -0.01
+#>           the       cat    sleeps        it    dreams  definite    animal    asleep  dreaming
+#> 300      0.01      0.96      0.01      0.01      0.01      0.00      0.99      0.00     -0.00
