@@ -144,8 +144,8 @@ def gradients(language: str) -> str:
             )
         figure.text(0, 216 / 222, text["gradient"], va="top")
         figure.text(390 / 400, 8 / 222, text["block"], ha="right")
-        figure.text(352 / 400, 148 / 222, text["post"], color=chart.ACCENT_2, ha="center")
-        figure.text(330 / 400, 78 / 222, text["pre"], color=chart.ACCENT, ha="center")
+        figure.text(337 / 400, 162 / 222, text["post"], color=chart.ACCENT_2, ha="center")
+        figure.text(360 / 400, 106 / 222, text["pre"], color=chart.ACCENT, ha="center")
         ends = {
             f"{name}_{count}": text["ends"].format(
                 first=found[name, count][0], last=found[name, count][-1]

@@ -102,7 +102,10 @@ def parameters(language: str) -> str:
 
 
 def _share(count: int, total: int) -> str:
-    return f"{count / 1e6:,.1f} M, {count / total:.0%}" if count else "0"
+    if not count:
+        return "0"
+    share = f"{count / total:.0%}" if count >= 0.005 * total else "< 1%"
+    return f"{count / 1e6:,.{1 if count >= 1e5 else 2}f} M, {share}"
 
 
 TABLES = {"parameters": parameters}
