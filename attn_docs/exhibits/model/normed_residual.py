@@ -1,8 +1,7 @@
-"""Bug: the norm is written over the residual stream."""
+"""Bug: the normalised vector takes the place of the residual stream."""
 
 
 def block(layer, x):
-    x = layer.attention_norm(x)  # wrong: read = layer.attention_norm(x)
-    read = x
-    x = x + layer.attention(read, is_causal=True)
+    normed = layer.attention_norm(x)
+    x = normed + layer.attention(normed, is_causal=True)  # wrong: x + ...
     return x + layer.mlp(layer.mlp_norm(x))

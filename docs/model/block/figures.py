@@ -71,7 +71,7 @@ def stream(language: str) -> str:
     told = {name: text["and"].join(_told(rows[name])) for name in rows}
     best = max(next_words().items(), key=lambda pair: pair[1])
     desc = text["desc"].format(word=best[0], share=best[1], **told)
-    return finish(drawing.as_svg(header=""), f"{KEY}-stream", text["title"], desc, zoom=1.6)
+    return finish(drawing.as_svg(header=""), f"{KEY}-stream", text["title"], desc, zoom=1.5)
 
 
 def _told(row: Sequence[float]) -> list[str]:
@@ -85,8 +85,7 @@ def _branch(drawing: drawsvg.Drawing, name: str, y: float) -> None:
     write(drawing, name, 100, y, 12, font_weight="bold", fill="var(--figure-on-accent)")
     arrow(drawing, (_STREAM, y + 29), (76, y + 29), (76, y + 17))
     arrow(drawing, (76, y - 17), (76, y - 27), (_STREAM + 8, y - 27))
-    circle = {"fill": "var(--figure-soft)", "stroke": INK, "stroke_width": 1.25}
-    drawing.append(drawsvg.Circle(_STREAM, y - 27, 8, **circle))
+    box(drawing, _STREAM - 8, y - 35, 16, 16, rx=8, stroke=INK, stroke_width=1.25)
     write(drawing, "+", _STREAM, y - 27, 13, font_weight="bold")
 
 
@@ -130,7 +129,8 @@ def gradients(language: str) -> str:
             axes = chart.panel(figure, 40 + 122 * place, 46, 106, 126)
             for name, colour in (("pre", chart.ACCENT), ("post", chart.ACCENT_2)):
                 values = found[name, count].tolist()
-                look = {"marker": "o", "markersize": 3, "markeredgewidth": 0, "linewidth": 1.5}
+                look = {"marker": "o"} if count <= 8 else {}
+                look |= {"markersize": 3, "markeredgewidth": 0, "linewidth": 1.5}
                 gid = f"part:{name}-{count}"
                 axes.plot(range(1, count + 1), values, color=colour, gid=gid, **look)
             axes.set_yscale("log")
@@ -144,8 +144,8 @@ def gradients(language: str) -> str:
             )
         figure.text(0, 216 / 222, text["gradient"], va="top")
         figure.text(390 / 400, 8 / 222, text["block"], ha="right")
-        figure.text(337 / 400, 162 / 222, text["post"], color=chart.ACCENT_2, ha="center")
-        figure.text(360 / 400, 106 / 222, text["pre"], color=chart.ACCENT, ha="center")
+        figure.text(337 / 400, 162 / 222, text["post"], ha="center")
+        figure.text(360 / 400, 106 / 222, text["pre"], ha="center")
         ends = {
             f"{name}_{count}": text["ends"].format(
                 first=found[name, count][0], last=found[name, count][-1]
