@@ -139,6 +139,7 @@ def numbers() -> dict[str, str]:
         "spread": f"{deep['spread'][0]:.2f}",
         "spread_unnormed": f"{deep['spread'][1]:.2f}",
         "survives": f"{0.9**24:.0%}",
+        "gated_hidden": f"{MODELS['Llama 2 7B'].intermediate_size:,}",
         "mlp_share": f"{gpt2['mlp'] / sum(gpt2.values()):.0%}",
         "attention_share": f"{gpt2['attention'] / sum(gpt2.values()):.0%}",
         **{
