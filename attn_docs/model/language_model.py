@@ -72,7 +72,7 @@ def tell_story(chance: random.Random) -> list[Part]:
         from attn_docs.model.language_model import tell_story
 
         print("".join(part.text for part in tell_story(random.Random(3)))[:42])
-        #>
+        #> leo has a grey owl and mia has a red hen.
         ```
     """
     parts: list[Part] = []
@@ -127,7 +127,7 @@ def encode(text: str) -> Tensor:
         from attn_docs.model.language_model import encode
 
         print(encode("the cat"))
-        #>
+        #> tensor([22, 10,  7,  1,  5,  3, 22])
         ```
     """
     for character in text:
@@ -236,7 +236,6 @@ def train(
     return losses
 
 
-
 class NGram:
     """Predicts a character from the few before it, by how often each followed them.
 
@@ -316,8 +315,9 @@ def continue_text(
         raise ValueError(f"prompt must have 1 to {CONTEXT} characters; got {len(prompt)}")
     tokens = encode("\n" + prompt)[None]
     generator = torch.Generator().manual_seed(seed)
-    options = {"temperature": temperature, "top_k": top_k, "generator": generator}
-    text = decode(model.generate(tokens, CONTEXT - len(prompt), **options)[0, 1:])
+    new = CONTEXT - len(prompt)
+    written = model.generate(tokens, new, temperature=temperature, top_k=top_k, generator=generator)
+    text = decode(written[0, 1:])
     return prompt + text[len(prompt) :].partition("\n")[0] + "\n"
 
 
@@ -326,7 +326,8 @@ def looks_at(model: DecoderModel, stories: list[list[Part]], asks: str, at: str)
     """Return how much each head looks from one kind of part at another: (blocks, heads).
 
     It is the mean weight that the character before a part of the first kind, whose output
-    predicts the part's first letter, gives to the parts of the second kind, each with the character after it.
+    predicts the part's first letter, gives to the parts of the second kind, each with the
+    character after it.
 
     Args:
         model: Whose heads are looked at.
@@ -336,15 +337,17 @@ def looks_at(model: DecoderModel, stories: list[list[Part]], asks: str, at: str)
     """
     found = []
     for parts in stories:
-        text, start, asked, seen = text_of(parts), 1, [], []
+        text, start = text_of(parts), 1
+        asked: list[int] = []
+        seen: set[int] = set()
         for part in parts:
             end = start + len(part.text)
             asked += [start - 1] if part.kind == asks else []
-            seen += range(start, end + 1) if part.kind == at else []
+            seen |= set(range(start, end + 1)) if part.kind == at else set()
             start = end
         _, weights = model(encode("\n" + text)[None], need_weights=True)
         rows = torch.cat(weights)[:, :, asked]  # blocks, heads, asked, n
-        found.append(rows[..., seen].sum(-1).mean(-1))
+        found.append(rows[..., sorted(seen - {len(text) + 1})].sum(-1).mean(-1))
     return torch.stack(found).mean(0)
 
 
@@ -404,7 +407,7 @@ def main() -> None:
             nats = {kind: round(x, 4) for kind, x in nats_by_kind(model, held_out).items()}
             text = continue_text(model, "m", temperature=1.0)
             curve.append({"step": step, "nats": nats, "text": text})
-            print(f"{step:5} {sum(nats.values()):6.1f} nats a story: {text}", end="")
+            print(f"{step:5} {sum(nats.values()):6.1f} nats a story: {text}", end="")  # noqa: T201
 
     train(model, watch=watch)
     seconds = round(time.process_time() - start, 1)

@@ -54,11 +54,11 @@ class Watched(nn.Module):
         self.layer = module.Attention(EMBED_DIM, NUM_HEADS, dropout=0.0)
         self.layer.dropout.register_forward_hook(self._keep)
 
-    def _keep(self, module: nn.Module, inputs: object, weights: Tensor) -> None:
-        self.weights = weights
+    def _keep(self, *called: Tensor) -> None:
+        self.weights = called[-1]  # a hook gets module, inputs, output
 
     def forward(
-        self, x: Tensor, *, is_causal: bool, cache: None = None, need_weights: bool = False
+        self, x: Tensor, *, is_causal: bool, need_weights: bool = False, **_: None
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Return the layer's output, and with `need_weights` what went through its dropout."""
         output = self.layer(x, is_causal=is_causal)
@@ -92,7 +92,13 @@ def seeds() -> list[dict[str, Any]]:
             found["dreamer"] = looks_at(model, stories, "dream", "sleeper").max().item()
             kernel = kernel_of(lambda model=model: nats_by_kind(model, [SHOWN]))
             values += [
-                {"seed": seed, "quantity": q, "value": round(v, 3), "unit": units[q], "kernel": kernel}
+                {
+                    "seed": seed,
+                    "quantity": q,
+                    "value": round(v, 3),
+                    "unit": units[q],
+                    "kernel": kernel,
+                }
                 for q, v in found.items()
             ]
     return values

@@ -20,4 +20,6 @@ from attn_docs.model.language_model import encode, loss_of, tell_stories, text_o
 model, stories = trained_model(), tell_stories(1, seed=7)
 tokens = encode("\n" + text_of(stories[0]))[None]  # 1 n
 print(torch.allclose(next_token_loss(model(tokens), tokens), loss_of(model, stories)))
+#> True
 print(torch.equal(write(model, tokens[:, :40], 60), model.generate(tokens[:, :40], 60)))
+#> True
