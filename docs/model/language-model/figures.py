@@ -8,7 +8,6 @@ import matplotlib.style
 from attn_docs.model.language_model import text_of
 from docs._kit import chart
 from docs._kit.draw import ACCENT, INK, canvas, finish, write
-from docs._kit.measured import load
 from docs._kit.text import texts
 
 from . import tables
@@ -108,7 +107,8 @@ def looks(language: str) -> str:
     told = []
     for at, (head, asks, _) in enumerate(tables.JOBS):
         row = tables.row_of(asks)
-        weights = tables.word_maps()[1][head, row].tolist()
+        found = tables.word_maps()[1][head, row]
+        weights = (found * (found >= LEAST)).tolist()
         label = text["label"].format(head=head + 1, word=words[row + 1])
         shaded(drawing, f"head-{head + 1}", label, weights, row, 103 * at)
         told.append(text["told"].format(label=label, most=most(weights, words)))
@@ -122,21 +122,12 @@ def bugs(language: str) -> str:
     drawing, words, row = canvas(400, 618), story_words(), tables.row_of("dream")
     told = []
     for at, name in enumerate(("right", *BUGS)):
-        weights = bug_row(name, row)
+        weights = tables.bug_row(name, row)
         label = texts(__file__, "bugs", language)[name]
-        shaded(drawing, name, label, weights, row, 103 * at)
+        shaded(drawing, name, label, [2 * weight for weight in weights], row, 103 * at)
         told.append(text["told"].format(label=label, most=most(weights, words)))
     desc = text["desc"].format(word=words[row + 1], told=text["join"].join(told))
     return finish(drawing.as_svg(header=""), f"{KEY}-bugs", text["title"], desc, zoom=1.6)
-
-
-def bug_row(name: str, row: int) -> list[float]:
-    """Return a row of the map that a layer's second block was stored with."""
-    weights = [0.0] * len(story_words())
-    for value in load(__file__)["bugs"].values:
-        if (value["layer"], value["quantity"], value.get("row")) == (name, "weight", row):
-            weights[value["column"]] = value["value"]
-    return weights
 
 
 def most(weights: Sequence[float], words: Sequence[str]) -> str:
@@ -156,7 +147,7 @@ def shaded(
         width = _LETTER * len(word) + _GAP
         if x + width > _WIDTH:
             x, y = 0.0, y + _LINE
-        if weight >= LEAST:
+        if weight > 0:
             shade = {"fill": ACCENT, "fill_opacity": round(0.45 * min(weight, 1), 3)}
             group.append(drawsvg.Rectangle(x, y, width, 19, **shade, data_word=at))
         if at == row + 1:

@@ -198,6 +198,15 @@ def bugs(language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{measured.caption(text['caption'], language)}"
 
 
+def bug_row(name: str, row: int) -> list[float]:
+    """Return a row of the map that a layer's second block was stored with."""
+    weights = [0.0] * 1 + len(text_of(held_out()[0]).split())
+    for value in load(__file__)["bugs"].values:
+        if (value["layer"], value["quantity"], value.get("row")) == (name, "weight", row):
+            weights[value["column"]] = value["value"]
+    return weights
+
+
 TABLES: dict[str, Callable[[str], str]] = {
     "compared": compared,
     "parts": parts,
@@ -208,6 +217,17 @@ TABLES: dict[str, Callable[[str], str]] = {
 }
 
 
+@cache
+def right_name() -> float:
+    """Return how much the head that looks at names looks at the owner's, before the owner."""
+    owners = [next(p.text for p in parts if p.kind == "owner") for parts in held_out()]
+    marked = [
+        [p._replace(kind="right") if (p.kind, p.text) == ("name", owner) else p for p in parts]
+        for parts, owner in zip(held_out(), owners, strict=True)
+    ]
+    return looks_at(trained_model(), marked, "owner", "right")[1, 1].item()
+
+
 def head_numbers() -> dict[str, str]:
     """Return what the sentences on heads say."""
     first = [sum(nats.values()) for (block, _), nats in removed().items() if block == 0]
@@ -215,6 +235,8 @@ def head_numbers() -> dict[str, str]:
     return {
         "dreamer": f"{looked('dream', 'sleeper')[1, 2]:.2f}",
         "dream_without": f"{removed()[1, 2]['dream']:.1f}",
+        "right_name": f"{right_name():.2f}",
+        "wrong_name": f"{looked('owner', 'name')[1, 1] - right_name():.2f}",
         "owner_without": f"{removed()[1, 1]['owner']:.2f}",
         "namer": f"{looked('owner', 'name')[1, 1]:.2f}",
         "first_least": f"{min(first) - whole:.0f}",
@@ -236,10 +258,24 @@ def seed_numbers() -> dict[str, str]:
         for name, quantity in (("loss", "loss"), ("head", "dreamer"))
     }
     return {
-        "seeds": str(len(found["loss"])),
         "seeds_head_middle": f"{sorted(found['head'])[1]:.2f}",
         **{f"seeds_{name}_least": f"{min(values):.2f}" for name, values in found.items()},
         **{f"seeds_{name}_most": f"{max(values):.2f}" for name, values in found.items()},
+    }
+
+
+def bug_numbers() -> dict[str, str]:
+    """Return what layers with bugs give the sleeper, and words that are still to come."""
+    dream, sleeper = row_of("dream"), 1 + row_of("sleeper")
+    rows = {
+        name: bug_row(name, dream)
+        for name in ("right", "missing_scale", "causal_off_by_one", "causal_only_in_training")
+    }
+    return {
+        "bug_right": f"{rows['right'][sleeper]:.2f}",
+        "bug_sharper": f"{rows['missing_scale'][sleeper]:.2f}",
+        "bug_peeks": f"{rows['causal_off_by_one'][dream + 1]:.2f}",
+        "bug_later": f"{sum(rows['causal_only_in_training'][dream + 1 :]):.2f}",
     }
 
 
@@ -270,6 +306,7 @@ def numbers() -> dict[str, str]:
         "trained_on": f"{STEPS * BATCH:,}",
         "trigram": f"{totals['3']:.1f}",
         "two": f"{torch.tensor(2.0).log():.2f}",
+        **bug_numbers(),
         **head_numbers(),
         **seed_numbers(),
     }
