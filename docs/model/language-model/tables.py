@@ -200,7 +200,7 @@ def bugs(language: str) -> str:
 
 def bug_row(name: str, row: int) -> list[float]:
     """Return a row of the map that a layer's second block was stored with."""
-    weights = [0.0] * 1 + len(text_of(held_out()[0]).split())
+    weights = [0.0] * (1 + len(text_of(held_out()[0]).split()))
     for value in load(__file__)["bugs"].values:
         if (value["layer"], value["quantity"], value.get("row")) == (name, "weight", row):
             weights[value["column"]] = value["value"]
