@@ -83,7 +83,7 @@ def order(language: str) -> str:
             place = {"xytext": (6, up), "textcoords": "offset points", "va": "center"}
             axes.annotate(label, (seen[-1]["step"], values[-1]), **place)
         axes.set_xlim(100, seen[-1]["step"])
-        axes.set_ylim(0, 6)
+        axes.set_ylim(-0.4, 6)
         chart.set_ticks(axes, "x", {step: str(step) for step in (100, 200, 400, 800, 1600)})
         chart.set_ticks(axes, "y", {level: str(level) for level in (0, 2, 4, 6)})
         figure.text(0, 212 / 220, text["nats"], va="top")
