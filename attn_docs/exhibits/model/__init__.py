@@ -1,0 +1,1 @@
+"""Wrong models, each wrong in the one line that says so."""
