@@ -1,6 +1,5 @@
 """Attention in a model: the block around it, and the decoder that blocks make."""
 
-from attn_docs.model.alignment import DateTranslator, draw_lines, load_translator
 from attn_docs.model.block import MLP, Block, GatedMLP
 from attn_docs.model.decoder import DecoderModel
 from attn_docs.model.weights import describe_weights, load_weights, save_weights
@@ -8,12 +7,9 @@ from attn_docs.model.weights import describe_weights, load_weights, save_weights
 __all__ = [
     "MLP",
     "Block",
-    "DateTranslator",
     "DecoderModel",
     "GatedMLP",
     "describe_weights",
-    "draw_lines",
-    "load_translator",
     "load_weights",
     "save_weights",
 ]

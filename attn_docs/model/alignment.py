@@ -83,7 +83,7 @@ def draw_lines(
 
     Example:
         ```python
-        from attn_docs.model import draw_lines
+        from attn_docs.model.alignment import draw_lines
 
         for text, iso in draw_lines(3, seed=1):
             print(iso, text)
@@ -161,7 +161,7 @@ class DateTranslator(nn.Module):
         ```python
         import torch
 
-        from attn_docs.model import DateTranslator
+        from attn_docs.model.alignment import DateTranslator
 
         logits, weights = DateTranslator(8)(torch.tensor([[9, 2, 4]]))
         print(tuple(logits.shape), tuple(weights.shape))
@@ -316,7 +316,7 @@ def load_translator(*, attends: bool = True) -> DateTranslator:
 
     Example:
         ```python
-        from attn_docs.model import load_translator
+        from attn_docs.model.alignment import load_translator
 
         print(load_translator().translate(["tea, 3rd of march 2019"]))
         #> ['2019-03-03']

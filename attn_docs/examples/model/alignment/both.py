@@ -1,4 +1,4 @@
-from attn_docs.model import draw_lines, load_translator
+from attn_docs.model.alignment import draw_lines, load_translator
 
 lines = draw_lines(6, seed=18, unseen=True)
 texts = [text for text, _ in lines]

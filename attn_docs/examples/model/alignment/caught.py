@@ -1,6 +1,5 @@
 from attn_docs.exhibits.model import padding_looked_at, taught_ahead
-from attn_docs.model import load_translator
-from attn_docs.model.alignment import to_indices
+from attn_docs.model.alignment import load_translator, to_indices
 
 model = load_translator()
 short, both = to_indices(["23.9.87"]), to_indices(["23.9.87", "tea 23rd of september 1987"])

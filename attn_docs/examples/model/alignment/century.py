@@ -1,4 +1,4 @@
-from attn_docs.model import load_translator
+from attn_docs.model.alignment import load_translator
 from attn_docs.sentence import labelled
 
 for text in ("16.8.49", "16.8.50"):

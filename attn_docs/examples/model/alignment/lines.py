@@ -1,4 +1,4 @@
-from attn_docs.model import draw_lines
+from attn_docs.model.alignment import draw_lines
 
 for text, iso in draw_lines(6, seed=1):
     print(f"{iso}  {text}")
