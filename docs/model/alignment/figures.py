@@ -13,8 +13,8 @@ from docs._kit import chart
 from docs._kit.draw import SHADE, canvas, cells, finish, write
 from docs._kit.text import texts
 
-from .benchmark import EXTRA, MIDDLE, SIZES
-from .tables import accuracies, numbers
+from .benchmark import EXTRA
+from .tables import numbers, right_after
 
 KEY = "model-alignment"
 DAY = date(1997, 9, 23)  # one of those that no training sees
@@ -71,40 +71,6 @@ _LOOKS = {
 }
 
 
-def _lines(axes, found: dict[str, dict[int, tuple[float, float, float]]]) -> None:
-    """Draw a line of means for each model, and the range of the seeds as upright strokes."""
-    axes.set_ylim(0, 1.06)
-    chart.set_ticks(axes, "y", {share / 4: f"{share / 4:g}" for share in range(5)})
-    for name, points in found.items():
-        means, lowest, highest = zip(*points.values(), strict=True)
-        look = _LOOKS[name] | {"linewidth": 2, "markersize": 5, "markeredgewidth": 0}
-        axes.plot(list(points), means, **look, gid=f"part:{name}")
-        axes.vlines(list(points), lowest, highest, color=look["color"], gid=f"part:{name}-range")
-
-
-def sizes(language: str) -> str:
-    """Chart how often the last state alone is enough, against its size, beside attention."""
-    text = texts(__file__, "sizes", language)
-    with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 240)
-        axes = chart.panel(figure, 34, 26, 240, 174)
-        figure.text(0, 1 - 6 / 240, text["y"], weight="bold", va="top")
-        figure.text(154 / 400, 8 / 240, text["x"], ha="center", va="baseline")
-        axes.set_xscale("log", base=2)
-        axes.set_xlim(SIZES[0] / 1.15, SIZES[-1] * 1.15)
-        chart.set_ticks(axes, "x", {size: str(size) for size in SIZES})
-        found = {
-            "attention": {MIDDLE: accuracies(MIDDLE, attends=True)},
-            "last": {size: accuracies(size, attends=False) for size in SIZES},
-        }
-        _lines(axes, found)
-        place = {"ha": "left", "va": "center"}
-        axes.text(MIDDLE * 1.12, found["attention"][MIDDLE][0], text["attention"], **place)
-        axes.text(SIZES[-1] * 1.25, found["last"][SIZES[-1]][0], text["last"], **place)
-        desc = text["desc"].format(**numbers())
-        return chart.finish(figure, f"{KEY}-sizes", text["title"], desc)
-
-
 def length(language: str) -> str:
     """Chart how often both models are right, against the words that stand after the date."""
     text = texts(__file__, "length", language)
@@ -115,15 +81,16 @@ def length(language: str) -> str:
         figure.text(154 / 400, 8 / 240, text["x"], ha="center", va="baseline")
         axes.set_xlim(-0.6, EXTRA[-1] + 0.6)
         chart.set_ticks(axes, "x", {words: str(words) for words in EXTRA})
+        axes.set_ylim(0, 1.06)
+        chart.set_ticks(axes, "y", {share / 4: f"{share / 4:g}" for share in range(5)})
         axes.axvline(2, color=chart.INK, linewidth=1, linestyle=(0, (1, 2)))
         axes.text(2.4, 0.55, text["seen"], ha="left", va="bottom")
-        found = {
-            name: {words: accuracies(MIDDLE, attends=attends, words=words) for words in EXTRA}
-            for name, attends in (("attention", True), ("last", False))
-        }
-        _lines(axes, found)
-        for name, points in found.items():
-            axes.text(EXTRA[-1] + 1.2, points[EXTRA[-1]][0], text[name], ha="left", va="center")
+        for name, attends in (("attention", True), ("last", False)):
+            found = right_after(attends=attends)
+            look = _LOOKS[name] | {"linewidth": 2, "markersize": 5, "markeredgewidth": 0}
+            axes.plot(list(found), list(found.values()), **look, gid=f"part:{name}")
+            end = found[EXTRA[-1]]
+            axes.text(EXTRA[-1] + 1.2, end, text[name], ha="left", va="center")
         desc = text["desc"].format(**numbers())
         return chart.finish(figure, f"{KEY}-length", text["title"], desc)
 
@@ -131,6 +98,5 @@ def length(language: str) -> str:
 FIGURES: dict[str, Callable[[str], str]] = {
     "one-line": one_line,
     "formats": formats,
-    "sizes": sizes,
     "length": length,
 }

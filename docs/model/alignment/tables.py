@@ -8,66 +8,41 @@ from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import AFTER, EXAMINED, EXTRA, FAR, LENGTHENED, MIDDLE, MIXED, SIZES, TESTED, Way
+from .benchmark import AFTER, EXAMINED, EXTRA, FAR, SIZE, TESTED, Way
 
 
-def accuracies(size: int, *, attends: bool, words: int = -1) -> tuple[float, float, float]:
-    """Return the mean accuracy of the seeds on mixed lines, the lowest and the highest.
-
-    With `words` the date comes first, and so many words follow.
-    """
-    return _spread(Way(size, attends), words)
+def right_after(*, attends: bool) -> dict[int, float]:
+    """Return how often a shipped model is right, by the words that follow the date."""
+    measured = load(__file__)["longer"]
+    return {words: measured("accuracy", attends=attends, words=words) for words in EXTRA}
 
 
-def _spread(way: Way, words: int = -1) -> tuple[float, float, float]:
-    measured = load(__file__)["accuracy"]
-    mean, low, high = (
-        measured(quantity, **way._asdict(), words=words)
-        for quantity in ("accuracy", "lowest", "highest")
-    )
-    return mean, low, high
+def _spread(way: Way) -> list[str]:
+    """Return the mean accuracy of the seeds, the lowest and the highest, in percent."""
+    measured = load(__file__)["far"]
+    quantities = ("accuracy", "lowest", "highest")
+    return [_percent(measured(quantity, **way._asdict())) for quantity in quantities]
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f}".removesuffix(".0") + "%"
 
 
-def _told(way: Way, spread: str, words: int = -1) -> str:
-    """Return mean, lowest and highest in percent."""
-    mean, low, high = map(_percent, _spread(way, words))
-    return mean if low == high else spread.format(mean=mean, low=low, high=high)
-
-
 def distance(language: str) -> str:
     """Return how often each translator is right where the date always comes first."""
     text = texts(__file__, "distance", language)
-    names = ("forwards", "backwards", "attention")
-    rows = [(text[name], _told(way, text["range"])) for name, way in zip(names, FAR, strict=True)]
-    measured = load(__file__)["accuracy"]
-    caption = text["caption"].format(size=SIZES[-1], words=AFTER, **_setting())
+    measured = load(__file__)["far"]
+    rows = []
+    for name, way in zip(("forwards", "backwards", "attention"), FAR, strict=True):
+        mean, low, high = _spread(way)
+        told = mean if low == high else text["range"].format(mean=mean, low=low, high=high)
+        rows.append((text[name], told, f"{measured('seconds', **way._asdict()):.0f}"))
+    caption = text["caption"].format(size=SIZE, words=AFTER, **_setting())
     return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
 
 
-def every(language: str) -> str:
-    """Return accuracy and seconds of training of every translator of mixed lines."""
-    text = texts(__file__, "every", language)
-    measured = load(__file__)["accuracy"]
-    rows = [
-        (
-            text["attention" if way.attends else "last"].format(size=way.size),
-            _told(way, text["range"]),
-            *(_told(way, text["range"], words) for words in (EXTRA[2], EXTRA[-1])),
-            f"{measured('seconds', **way._asdict()):.0f}",
-        )
-        for way in MIXED
-    ]
-    header = [name.format(some=EXTRA[2], many=EXTRA[-1]) for name in text["header"]]
-    caption = text["caption"].format(long=LENGTHENED, **_setting())
-    return f"{table(header, rows)}\n\n{measured.caption(caption, language)}"
-
-
 def _setting() -> dict[str, str]:
-    first = load(__file__)["accuracy"].values[0]
+    first = load(__file__)["far"].values[0]
     return {"seeds": str(first["seeds"]), "steps": f"{first['steps']:,}", "tested": f"{TESTED:,}"}
 
 
@@ -101,19 +76,13 @@ def parts() -> dict[str, str]:
 
 def numbers() -> dict[str, str]:
     """Return what the page says of both models."""
-    mixed = {
-        f"{'attention' if way.attends else 'last'}_{way.size}": _percent(_spread(way)[0])
-        for way in MIXED
-    }
     longer = {
-        f"{name}_after_{words}": _percent(_spread(Way(MIDDLE, attends), words)[0])
+        f"{name}_after_{words}": _percent(right)
         for name, attends in (("attention", True), ("last", False))
-        for words in EXTRA
+        for words, right in right_after(attends=attends).items()
     }
-    far = {
-        name: _percent(_spread(way)[0])
-        for name, way in zip(("forwards", "backwards", "far"), FAR, strict=True)
-    }
+    names = ("forwards", "backwards", "far")
+    far = {name: _spread(way)[0] for name, way in zip(names, FAR, strict=True)}
     shipped = {
         f"{name}_{told}": value
         for name, weights in (("shipped", "alignment"), ("shipped_last", "alignment-last-state"))
@@ -123,15 +92,8 @@ def numbers() -> dict[str, str]:
             ("size", str(describe_weights(weights)["size"])),
         )
     }
-    return (
-        mixed
-        | longer
-        | far
-        | shipped
-        | parts()
-        | _setting()
-        | {"share_year": _percent(share_of_year())}
-    )
+    year = {"share_year": _percent(share_of_year())}
+    return longer | far | shipped | parts() | _setting() | year
 
 
-TABLES: dict[str, Callable[[str], str]] = {"distance": distance, "every": every}
+TABLES: dict[str, Callable[[str], str]] = {"distance": distance}
