@@ -21,6 +21,7 @@ DAY = date(1997, 9, 23)  # one of those that no training sees
 LINE = "23rd of september 1997"
 LINES = ("september 23, 1997", "tuesday, sep 23 1997", "tea 23/9/1997 rome")
 LEFT, CELL = 22, 16  # room for the characters that are written; a cell
+HEAD = 22  # room for what the axes are
 
 
 @cache
@@ -48,8 +49,9 @@ def draw_map(parent: drawsvg.DrawingParentElement, line: str, left: float, top: 
 def one_line(language: str) -> str:
     """Draw the map of one line."""
     text = texts(__file__, "one-line", language)
-    drawing = canvas(LEFT + CELL * len(LINE) + 1, 21 + CELL * 10)
-    draw_map(drawing, LINE, LEFT, 0)
+    drawing = canvas(LEFT + CELL * len(LINE) + 1, HEAD + 21 + CELL * 10)
+    write(drawing, text["axes"], 0, 8, 12, text_anchor="start")
+    draw_map(drawing, LINE, LEFT, HEAD)
     desc = text["desc"].format(line=LINE, date=DAY.isoformat())
     return finish(drawing.as_svg(header=""), f"{KEY}-one-line", text["title"], desc)
 
@@ -58,9 +60,10 @@ def formats(language: str) -> str:
     """Draw the maps of three lines that write the same day in other ways."""
     text = texts(__file__, "formats", language)
     pitch = 20 + CELL * 10 + 18
-    drawing = canvas(LEFT + CELL * max(map(len, LINES)) + 1, len(LINES) * pitch - 17)
+    drawing = canvas(LEFT + CELL * max(map(len, LINES)) + 1, HEAD + len(LINES) * pitch - 17)
+    write(drawing, text["axes"], 0, 8, 12, text_anchor="start")
     for index, line in enumerate(LINES):
-        draw_map(drawing, line, LEFT, index * pitch)
+        draw_map(drawing, line, LEFT, HEAD + index * pitch)
     desc = text["desc"].format(lines=text["join"].join(LINES), date=DAY.isoformat())
     return finish(drawing.as_svg(header=""), f"{KEY}-formats", text["title"], desc)
 
