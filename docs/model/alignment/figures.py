@@ -1,5 +1,6 @@
 """Figures of the chapter on a decoder that may look back: what it learned, and how well it does."""
 
+import itertools
 from collections.abc import Callable
 from datetime import date
 from functools import cache
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from attn_docs.model.alignment import load_translator
 from docs._kit import chart
-from docs._kit.draw import SHADE, canvas, cells, finish, write
+from docs._kit.draw import ACCENT, INK, SHADE, canvas, finish, write
 from docs._kit.text import texts
 
 from .benchmark import EXTRA
@@ -21,6 +22,7 @@ DAY = date(1997, 9, 23)  # one of those that no training sees
 LINE = "23rd of september 1997"
 LINES = ("september 23, 1997", "tuesday, sep 23 1997", "tea 23/9/1997 rome")
 LEFT, CELL = 22, 16  # room for the characters that are written; a cell
+LEAST = 0.03  # a weight that is drawn
 HEAD = 22  # room for what the axes are
 
 
@@ -40,8 +42,16 @@ def draw_map(parent: drawsvg.DrawingParentElement, line: str, left: float, top: 
     for column, character in enumerate(line):
         if character != " ":
             write(group, character, left + (column + 0.5) * CELL, top + 8, 13)
-    # the square root shows small weights too
-    cells(group, [[SHADE * w**0.5 for w in row] for row in rows], left, top + 20, CELL, CELL)
+    frame = {"fill": "none", "stroke": INK, "stroke_opacity": 0.35}
+    group.append(drawsvg.Rectangle(left, top + 20, CELL * len(line), CELL * len(rows), **frame))
+    shades = drawsvg.Group(fill=ACCENT)
+    for row, column in itertools.product(range(len(rows)), range(len(line))):
+        if rows[row][column] >= LEAST:
+            place = (left + column * CELL, top + 20 + row * CELL, CELL, CELL)
+            # the square root shows small weights too
+            shade = round(SHADE * rows[row][column] ** 0.5, 2)
+            shades.append(drawsvg.Rectangle(*place, fill_opacity=shade))
+    group.append(shades)
     for row, character in enumerate(DAY.isoformat()):
         write(group, character, left - 10, top + 20 + (row + 0.5) * CELL, 13)
 
