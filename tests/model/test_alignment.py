@@ -156,7 +156,7 @@ def test_training_lowers_the_loss_leaves_chance_alone_and_can_read_backwards() -
         (lambda: DateTranslator(0), "size must be 1 or more; got 0"),
         (lambda: train_translator(8, steps=0), "steps must be 1 or more; got 0"),
         (lambda: train_translator(8, rate=0.0), "rate must be above 0; got 0.0"),
-        (lambda: load_weights("aligment"), "name must be one of"),
+        (lambda: load_weights("dates"), "name must be one of"),
     ],
 )
 def test_what_cannot_be_is_refused(call, message: str) -> None:
