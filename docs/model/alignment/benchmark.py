@@ -1,0 +1,85 @@
+"""The distance by itself: the date always comes first, and what follows it says nothing."""
+
+import statistics
+import time
+from typing import Any, NamedTuple
+
+import torch
+
+from attn_docs.model.alignment import (
+    EXAMINED,
+    accuracy,
+    draw_lines,
+    load_translator,
+    train_translator,
+)
+from docs._kit.measure import kernel_of, one_thread
+from docs._kit.measured import Measurement, measurement
+
+SIZE, SEEDS, STEPS = 64, (0, 1, 2), 1000
+AFTER = 6  # words, where the date always comes first
+EXTRA = (0, 2, 4, 8, 12, 16)  # words after the date, for the shipped models
+TESTED = 1000
+
+
+class Way(NamedTuple):
+    """What translates: how large its states are, whether it looks back, from where it reads."""
+
+    size: int
+    attends: bool
+    lines: str = "date first"
+    backwards: bool = False
+
+
+FAR = [Way(SIZE, attends=False), Way(SIZE, attends=False, backwards=True), Way(SIZE, attends=True)]
+
+
+def summary(way: Way) -> list[dict[str, Any]]:
+    """Train a translator once a seed; return mean, lowest and highest, and the seconds it took."""
+    found, seconds = [], []
+    lines = draw_lines(TESTED, EXAMINED, unseen=True, before=0, after=AFTER)
+    for seed in SEEDS:
+        start = time.process_time()
+        model = train_translator(
+            way.size,
+            attends=way.attends,
+            seed=seed,
+            steps=STEPS,
+            before=0,
+            after=AFTER,
+            backwards=way.backwards,
+        )
+        seconds.append(time.process_time() - start)
+        found.append(accuracy(model, lines, backwards=way.backwards))
+    texts = [text for text, _ in draw_lines(64, EXAMINED)]
+    kernel = kernel_of(lambda: model.translate(texts))
+    of = {**way._asdict(), "seeds": len(SEEDS), "steps": STEPS, "kernel": kernel, "words": -1}
+    told = {"accuracy": statistics.mean(found), "lowest": min(found), "highest": max(found)}
+    return [
+        {**of, "quantity": "seconds", "value": statistics.mean(seconds), "unit": "s"},
+        *(
+            {**of, "quantity": name, "value": value, "unit": "ratio"}
+            for name, value in told.items()
+        ),
+    ]
+
+
+@torch.no_grad()
+def longer(*, attends: bool) -> list[dict[str, Any]]:
+    """Return how often a shipped model is right, by the words that follow the date."""
+    model, values = load_translator(attends=attends), []
+    for words in EXTRA:
+        lines = draw_lines(TESTED, EXAMINED, unseen=True, before=0, after=words)
+        texts = [text for text, _ in lines[:64]]
+        kernel = kernel_of(lambda texts=texts: model.translate(texts))
+        of = {"attends": attends, "words": words, "unit": "ratio", "kernel": kernel}
+        values.append({**of, "quantity": "accuracy", "value": accuracy(model, lines)})
+    return values
+
+
+def measure() -> dict[str, Measurement]:
+    """Train every way, once a seed, on one thread; then examine the shipped models."""
+    with one_thread():
+        far = [value for way in FAR for value in summary(way)]
+        after = [value for attends in (True, False) for value in longer(attends=attends)]
+    return {"far": measurement(far, threads=1), "longer": measurement(after, threads=1)}

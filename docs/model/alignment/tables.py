@@ -1,0 +1,99 @@
+"""How often the translators of dates are right, as measured, and what the page says of it."""
+
+from collections.abc import Callable
+
+from attn_docs.model import describe_weights
+from attn_docs.model.alignment import draw_lines, load_translator, to_indices
+from docs._kit.markdown import table
+from docs._kit.measured import load
+from docs._kit.text import texts
+
+from .benchmark import AFTER, EXAMINED, EXTRA, FAR, SIZE, TESTED, Way
+
+
+def right_after(*, attends: bool) -> dict[int, float]:
+    """Return how often a shipped model is right, by the words that follow the date."""
+    measured = load(__file__)["longer"]
+    return {words: measured("accuracy", attends=attends, words=words) for words in EXTRA}
+
+
+def _spread(way: Way) -> list[str]:
+    """Return the mean accuracy of the seeds, the lowest and the highest, in percent."""
+    measured = load(__file__)["far"]
+    quantities = ("accuracy", "lowest", "highest")
+    return [_percent(measured(quantity, **way._asdict())) for quantity in quantities]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}".removesuffix(".0") + "%"
+
+
+def distance(language: str) -> str:
+    """Return how often each translator is right where the date always comes first."""
+    text = texts(__file__, "distance", language)
+    measured = load(__file__)["far"]
+    rows = []
+    for name, way in zip(("forwards", "backwards", "attention"), FAR, strict=True):
+        mean, low, high = _spread(way)
+        told = mean if low == high else text["range"].format(mean=mean, low=low, high=high)
+        rows.append((text[name], told, f"{measured('seconds', **way._asdict()):.0f}"))
+    caption = text["caption"].format(size=SIZE, words=AFTER, **_setting())
+    return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
+
+
+def _setting() -> dict[str, str]:
+    first = load(__file__)["far"].values[0]
+    return {"seeds": str(first["seeds"]), "steps": f"{first['steps']:,}", "tested": f"{TESTED:,}"}
+
+
+def share_of_year() -> float:
+    """Return how much of the weight of the first four steps is on the year, written in full."""
+    lines = [line for line in draw_lines(500, 18, unseen=True) if line.iso[:4] in line.text]
+    _, weights = load_translator()(to_indices([line.text for line in lines]))
+    if weights is None:
+        raise ValueError("the shipped model must attend")
+    places = [line.text.find(line.iso[:4]) for line in lines]
+    shares = [
+        looked[:4, place : place + 4].sum(-1).mean().item()
+        for looked, place in zip(weights, places, strict=True)
+    ]
+    return sum(shares) / len(shares)
+
+
+def parts() -> dict[str, str]:
+    """Return how often the model without attention has year, month and day right, each alone."""
+    lines = draw_lines(TESTED, EXAMINED, unseen=True)
+    written = load_translator(attends=False).translate([text for text, _ in lines])
+    places = {"year": slice(4), "month": slice(5, 7), "day": slice(8, 10)}
+    return {
+        f"shipped_last_{name}": _percent(
+            sum(ours[place] == line.iso[place] for ours, line in zip(written, lines, strict=True))
+            / TESTED
+        )
+        for name, place in places.items()
+    }
+
+
+def numbers() -> dict[str, str]:
+    """Return what the page says of both models."""
+    longer = {
+        f"{name}_after_{words}": _percent(right)
+        for name, attends in (("attention", True), ("last", False))
+        for words, right in right_after(attends=attends).items()
+    }
+    names = ("forwards", "backwards", "far")
+    far = {name: _spread(way)[0] for name, way in zip(names, FAR, strict=True)}
+    shipped = {
+        f"{name}_{told}": value
+        for name, weights in (("shipped", "alignment"), ("shipped_last", "alignment-last-state"))
+        for told, value in (
+            ("accuracy", _percent(float(str(describe_weights(weights)["accuracy"])))),
+            ("seconds", f"{float(str(describe_weights(weights)['seconds'])):.0f}"),
+            ("size", str(describe_weights(weights)["size"])),
+        )
+    }
+    year = {"share_year": _percent(share_of_year())}
+    return longer | far | shipped | parts() | _setting() | year
+
+
+TABLES: dict[str, Callable[[str], str]] = {"distance": distance}
