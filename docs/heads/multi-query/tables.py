@@ -43,6 +43,7 @@ def numbers() -> dict[str, str]:
     model, models = load_models()[MODEL], load_models()
     heads, size = model.num_heads or 0, model.config.head_dim
     sizes = (model.embed_dim or 0, heads)
+    found = load(__file__)["steps"]
     weights = [parameters(*sizes, g, size) for g in (heads, 1)]
     return {
         "falcon_bytes": f"{kv_cache_bytes(models[FALCON].config, 1):,}",
@@ -57,6 +58,8 @@ def numbers() -> dict[str, str]:
         "most_time": f"{steps()[benchmark.HEADS][1]:.1f} ms",
         "least_time": f"{steps()[1][1]:.1f} ms",
         "two_time": f"{steps()[2][1]:.1f} ms",
+        "measured_on": found.date,
+        "measured_with": f"PyTorch {found.torch}, {found.machine}",
         "faster": f"{steps()[benchmark.HEADS][1] / steps()[1][1]:.1f}",
         "found": f"{shared_weights().max().item():.2f}",
     }
