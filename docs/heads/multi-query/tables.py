@@ -5,7 +5,9 @@ from torch import Tensor
 
 from attn_docs import attention_weights, kv_cache_bytes, load_models
 from attn_docs.sentence import KINDS, WORDS, embeddings, projections
+from docs._kit.markdown import table
 from docs._kit.measured import load
+from docs._kit.text import texts
 
 from . import benchmark
 
@@ -38,12 +40,24 @@ def steps() -> dict[int, tuple[float, float]]:
     }
 
 
+def step_table(language: str) -> str:
+    """Return what a step reads and how long it takes, a row for each number of KV heads."""
+    text = texts(__file__, "step_table", language)
+    rows = [
+        (str(g), f"{mebibytes:.0f} MiB", f"{ms:.1f} ms") for g, (mebibytes, ms) in steps().items()
+    ]
+    caption = load(__file__)["steps"].caption(text["caption"], language)
+    return f"{table(text['header'], rows)}\n\n{caption}"
+
+
+TABLES = {"step_table": step_table}
+
+
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     model, models = load_models()[MODEL], load_models()
     heads, size = model.num_heads or 0, model.config.head_dim
     sizes = (model.embed_dim or 0, heads)
-    found = load(__file__)["steps"]
     weights = [parameters(*sizes, g, size) for g in (heads, 1)]
     return {
         "falcon_bytes": f"{kv_cache_bytes(models[FALCON].config, 1):,}",
@@ -58,8 +72,6 @@ def numbers() -> dict[str, str]:
         "most_time": f"{steps()[benchmark.HEADS][1]:.1f} ms",
         "least_time": f"{steps()[1][1]:.1f} ms",
         "two_time": f"{steps()[2][1]:.1f} ms",
-        "measured_on": found.date,
-        "measured_with": f"PyTorch {found.torch}, {found.machine}",
         "faster": f"{steps()[benchmark.HEADS][1] / steps()[1][1]:.1f}",
         "found": f"{shared_weights().max().item():.2f}",
     }
