@@ -210,7 +210,7 @@ def loss(language: str) -> str:
         axes.plot([learned.width], [learned.loss], **dot, linestyle="none", gid="part:learned")
         axes.text(0.021, 0.36, text["left-out"], gid="part:left-out-label", va="bottom", ha="left")
         axes.text(0.7, 0.08, text["itself"], gid="part:itself-label", va="bottom", ha="left")
-        axes.text(0.23, 0.2, text["learned"].format(**said), va="bottom", ha="center")
+        axes.text(0.22, 0.38, text["learned"].format(**said), va="bottom", ha="center")
         figure.text(346 / 360, 6 / 266, text["x"], ha="right", va="baseline")
         return chart.finish(figure, f"{KEY}-loss", text["title"], text["desc"].format(**said))
 
