@@ -41,14 +41,14 @@ def panel(name: str, language: str) -> ET.Element:
 
 
 def frame(group: ET.Element) -> tuple[float, float, float]:
-    """Return the frame's left and top, and the side of one of its 49 × 49 cells."""
+    """Return the frame's left and top, and the side of one of its 37 × 37 cells."""
     rects = list(group.iter(f"{SVG}rect"))
     left, top, width, height = max(
         (tuple(float(rect.attrib[n]) for n in ("x", "y", "width", "height")) for rect in rects),
         key=lambda place: place[2],
     )
     assert width == height
-    return left, top, width / 49
+    return left, top, width / 37
 
 
 def shades(group: ET.Element) -> dict[tuple[int, int], float]:
@@ -70,11 +70,11 @@ def shades(group: ET.Element) -> dict[tuple[int, int], float]:
 @scores
 def test_a_darker_place_never_has_a_lower_score(name: str, language: str) -> None:
     found = shades(panel(name, language))
-    line = torch.arange(-4, 8.125, 0.25, dtype=torch.float64)
+    line = torch.arange(-4, 8.1, 1 / 3, dtype=torch.float64)
     by_shade: dict[float, list[float]] = {}
-    for row in range(49):
-        for column in range(49):
-            value = score(name, line[column], line[48 - row]).item()
+    for row in range(37):
+        for column in range(37):
+            value = score(name, line[column], line[36 - row]).item()
             by_shade.setdefault(found.get((column, row), 0.0), []).append(value)
     assert len(by_shade) == 6
     assert max(by_shade) <= 0.45
@@ -109,10 +109,10 @@ def test_points_lie_where_query_and_keys_are_and_the_winner_is_marked(
     for rect in group.iter(f"{SVG}rect"):
         x, y, width = (float(rect.attrib[n]) for n in ("x", "y", "width"))
         middle = (x + width / 2, y + width / 2)
-        middles.setdefault(rect.get("data-point", "ring" if width < 49 * cell else "frame"), middle)
+        middles.setdefault(rect.get("data-point", "ring" if width < 37 * cell else "frame"), middle)
     for point, (x, y) in places.items():
-        # cells from −4 to 8 in steps of a quarter, each around its number
-        wanted = (left + ((x + 4) * 4 + 0.5) * cell, top + ((8 - y) * 4 + 0.5) * cell)
+        # cells from −4 to 8 in steps of a third, each around its number
+        wanted = (left + ((x + 4) * 3 + 0.5) * cell, top + ((8 - y) * 3 + 0.5) * cell)
         assert middles[point] == pytest.approx(wanted)
     best = max(KEYS, key=lambda word: score(name, *torch.tensor(KEYS[word]).double()).item())
     assert best == WINNERS[name] == group.get("data-winner")

@@ -15,7 +15,7 @@ from docs._kit.text import texts
 KEY = "foundations-scoring-functions"
 QUERY = (2.0, 2.0)
 KEYS = {"long": (6.0, 1.0), "aligned": (1.0, 1.0), "near": (3.0, 2.0)}
-LOW, HIGH, STEP, CELL = -4.0, 8.0, 0.25, 3
+LOW, HIGH, STEP, CELL = -4.0, 8.0, 1 / 3, 4
 
 SCORES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "dot": lambda query, key: query @ key.mT,
