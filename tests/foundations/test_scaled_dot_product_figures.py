@@ -147,12 +147,12 @@ def test_numbers_are_the_measurements_with_at_most_four_digits():
 
 TITLES = {
     "en": {
-        "std": "Standard deviation of the logits",
+        "std": "Standard deviation of the scores",
         "entropy": "Entropy of the weights, in nats",
-        "gradient": "Median gradient at the logits",
+        "gradient": "Median gradient at the scores",
     },
     "zh": {
-        "std": "分数（logits）的标准差",
+        "std": "分数的标准差",
         "entropy": "权重的熵（nat）",
         "gradient": "分数处的梯度（中位数）",
     },

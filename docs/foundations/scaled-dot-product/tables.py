@@ -164,6 +164,7 @@ def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     measured, learned = load(__file__)["additive"], load(__file__)["learning"]
     torn = {"d": 512, "scaled": False, "rate": 1.0}
+    rare = 0.5 * math.erfc(89 / math.sqrt(2 * 512))  # how often a score of deviation √512 passes 89
     length, batch = (measured.values[0][name] for name in ("length", "batch"))
     return {
         "all_weights": f"{batch * weight_bytes(length, length) / 2**20:.2g}",
@@ -175,5 +176,7 @@ def numbers() -> dict[str, str]:
         "longest": f"{LENGTHS[-1]:,}",
         "longest_weights": _bytes(weight_bytes(LENGTHS[-1], LENGTHS[-1])),
         "blind_guess": f"{math.log(8):.1f}",
+        "rare": f"{round(1 / rare, -3):,.0f}",
+        "in_a_map": f"{512 * 512 * rare:.0f}",
         "float16_max": f"{torch.finfo(torch.float16).max:,.0f}",
     }

@@ -62,11 +62,19 @@ def _histogram(drawing: drawsvg.Drawing, top: float, size: int, text: dict) -> N
 
 
 def numbers() -> dict[str, str]:
-    """Return which share of the long vectors' products lies within a standard deviation."""
+    """Return the shares and the variances that the sentences name."""
+    die = torch.arange(1.0, 7.0)
+    dice = (die + die[:, None]).flatten()
     within = (products(64).abs() < 8).double().mean().item()
     even = torch.softmax(torch.tensor([2.0, 0.0]), dim=0)[0].item()
     sharp = torch.softmax(torch.tensor([8.0, 0.0]), dim=0)[0].item()
-    return {"within": f"{within:.0%}", "even": f"{even:.2f}", "sharp": f"{sharp:.4f}"}
+    return {
+        "within": f"{within:.0%}",
+        "even": f"{even:.2f}",
+        "sharp": f"{sharp:.4f}",
+        "die": f"{die.var(correction=0).item():.2f}",
+        "dice": f"{dice.var(correction=0).item():.2f}",
+    }
 
 
 FIGURES: dict[str, Callable[[str], str]] = {"spread": spread}

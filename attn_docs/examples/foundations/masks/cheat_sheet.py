@@ -20,6 +20,9 @@ one = module(y, y, y, attn_mask=blocked)[0]
 two = module(y, y, y, attn_mask=~causal, key_padding_mask=attention_mask == 0)[0]
 print(torch.allclose(one, two))
 #> True
+numbers = additive[:, 0].repeat_interleave(2, 0)  # b·h n m: added
+print(torch.allclose(one, module(y, y, y, attn_mask=numbers)[0]))
+#> True
 
 flex = create_mask(lambda b, _h, q, k: (k <= q) & (k < lengths[b]), 2, None, 3, 3, device="cpu")
 print(torch.equal(flex, mask))

@@ -11,7 +11,7 @@ def train(d, scale, rate, steps=30, optimizer=torch.optim.SGD):
     for _ in range(steps + 1):
         key = torch.randn(16, 8, d)  # b m d
         query = key + 0.1 * torch.randn_like(key)  # b n d
-        scores = q_proj(query) @ k_proj(key).mT * scale  # b n m: the logits
+        scores = q_proj(query) @ k_proj(key).mT * scale  # b n m
         loss = F.cross_entropy(scores.flatten(0, 1), torch.arange(8).repeat(16))
         descent.zero_grad()
         loss.backward()

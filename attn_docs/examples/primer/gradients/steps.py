@@ -2,9 +2,10 @@ import torch
 
 scores = torch.zeros(3, requires_grad=True)
 for step in range(41):
-    loss = -torch.log_softmax(scores, dim=0)[0]  # small if the first word gets all
+    weights = torch.softmax(scores, dim=0)
+    loss = -torch.log(weights[0])  # zero if the first word gets all
     if step % 10 == 0:
-        print(step, f"{loss.item():.4f}", torch.softmax(scores, dim=0).data)
+        print(step, f"{loss.item():.4f}", weights.data)
     scores.grad = None  # or it would be added to
     loss.backward()
     with torch.no_grad():

@@ -23,3 +23,6 @@ class Attention(nn.Module):
 report = check_module(Attention(16), embed_dim=16)
 print(report.verdict, [finding.property for finding in report.failures])
 #> passed []
+layer, nothing = Attention(16), torch.zeros(5, 5, dtype=torch.bool)
+print((layer(torch.randn(1, 5, 16), nothing) == layer.out_proj.bias).all())
+#> tensor(True)

@@ -1,0 +1,14 @@
+from attn_docs.model.language_model import continue_text, trained_model
+
+model, prompt = trained_model(), "mia has a black owl and ann"
+for options in (
+    {},  # the likeliest character, always
+    {"temperature": 1.0},  # logits as they are
+    {"temperature": 2.0},  # logits halved: bolder, and wrong sooner
+    {"temperature": 1.5, "top_k": 2},  # milder, and of the two likeliest
+):
+    print("…", continue_text(model, prompt, **options)[len(prompt) :], end="")
+#> …  has a black cat. the cat sleeps in the hay. it dreams of milk. ann sees the black cat.
+#> …  has a brown dog. the owl sleeps in the barn. it dreams of moths. ann feeds the brown owl.
+#> …  has a brown do the fo. napsepsen the hay. bln dreamepicon. ann.epeses un tahe leowl.
+#> …  has a brown cat. the cat sleeps in the barn. it dreams of milk. ann sees the black cat.

@@ -1,0 +1,31 @@
+import torch
+
+from attn_docs import ScaledDotProductSelfAttention
+from attn_docs.sentence import MEANINGS, WORDS, embeddings, labelled
+
+torch.manual_seed(0)
+layer = ScaledDotProductSelfAttention(8, dropout=0.0)  # the class above, of size 8
+optimizer = torch.optim.Adam(layer.parameters(), lr=0.01)
+cat, noun, it = embeddings(), 1, 3
+kinds = torch.cat([cat[:, :4], torch.zeros(5, 4)], dim=-1)  # the words without their meanings
+
+for step in range(301):
+    if step in (0, 100, 300):
+        query, key, _ = layer.qkv_proj(cat).chunk(3, dim=-1)
+        weights = torch.softmax(query @ key.mT / 8**0.5, dim=-1)
+        brought = (cat + layer(cat[None])[0])[:, 4:]
+        row = torch.cat([weights[it], brought[it]]).detach()
+        print(labelled(row[None], [f"{step}"], WORDS + MEANINGS))
+    meanings = torch.eye(8)[torch.randint(4, 8, (64, 5))]  # b n D: each word gets one at random
+    meanings[:, it] = 0.0  # but "it" has none
+    x = kinds + meanings
+    loss = ((x + layer(x))[:, it, 4:] - meanings[:, noun, 4:]).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+#>         the       cat    sleeps        it    dreams  definite    animal    asleep  dreaming
+#> 0      0.16      0.18      0.24      0.20      0.22     -0.03      0.48     -0.24      0.12
+#>           the       cat    sleeps        it    dreams  definite    animal    asleep  dreaming
+#> 100      0.02      0.91      0.02      0.02      0.03      0.01      0.99      0.00     -0.01
+#>           the       cat    sleeps        it    dreams  definite    animal    asleep  dreaming
+#> 300      0.01      0.96      0.01      0.01      0.01      0.00      0.99      0.00     -0.00

@@ -1,0 +1,1 @@
+"""Wrong versions of what stands around attention in a model."""

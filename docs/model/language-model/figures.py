@@ -1,0 +1,166 @@
+"""Figures of the chapter on the language model: its training, and where its heads look."""
+
+from collections.abc import Callable, Sequence
+
+import drawsvg
+import matplotlib.style
+
+from attn_docs.model.language_model import text_of
+from docs._kit import chart
+from docs._kit.draw import ACCENT, INK, canvas, finish, write
+from docs._kit.text import texts
+
+from . import tables
+from .benchmark import BUGS, LEAST
+
+KEY = "model-language-model"
+LINES = ("1", "2", "3", "floor")  # of the training curve: n-grams by order, and the floor
+LEARNED = ("animal again", "dream", "owner")  # in the order of learning
+_LETTER, _GAP, _LINE, _WIDTH = 6.6, 7, 22, 392
+
+
+def story_words() -> list[str]:
+    """Return the words of the first held-out story, after the newline before it."""
+    return ["⏎", *text_of(tables.held_out()[0]).split()]
+
+
+def training(language: str) -> str:
+    """Chart the nats of a held-out story over the steps of training."""
+    text = texts(__file__, "training", language)
+    steps, nats = zip(
+        *((at["step"], sum(at["nats"].values())) for at in tables.curve()), strict=True
+    )
+    levels = [sum(tables.judged()[name].values()) for name in LINES]
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(400, 270)
+        axes = chart.panel(figure, 36, 30, 262, 200)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.plot(steps[1:], nats[1:], color=chart.ACCENT, linewidth=2, gid="part:model")
+        for name, level in zip(LINES, levels, strict=True):
+            axes.axhline(level, color=chart.INK, linewidth=1, gid=f"part:line-{name}")
+        labels = dict(zip(levels, text["lines"], strict=True)) | {nats[-1]: text["model"]}
+        for level, label in labels.items():
+            up = {text["model"]: 8, text["lines"][-1]: -8}.get(label, 0)
+            place = {"xytext": (6, up), "textcoords": "offset points", "va": "center"}
+            axes.annotate(label, (steps[-1], level), **place)
+        axes.set_xlim(steps[1], steps[-1])
+        axes.set_ylim(13, 420)
+        chart.set_ticks(axes, "x", {step: str(step) for step in (25, 100, 400, 1600)})
+        chart.set_ticks(axes, "y", {level: str(level) for level in (15, 30, 60, 120, 240)})
+        figure.text(0, 262 / 270, text["nats"], va="top")
+        figure.text(298 / 400, 6 / 270, text["steps"], ha="right", va="baseline")
+        found = text["join"].join(
+            text["at"].format(step=at["step"], nats=sum(at["nats"].values()))
+            for at in tables.curve()
+        )
+        desc = text["desc"].format(found=found, lines=text["join"].join(
+            f"{label}: {level:.1f}" for label, level in zip(text["lines"], levels, strict=True)
+        ))  # fmt: skip
+        return chart.finish(figure, f"{KEY}-training", text["title"], desc)
+
+
+def order(language: str) -> str:
+    """Chart what three parts of a story cost above their floor, over the steps of training."""
+    text = texts(__file__, "order", language)
+    seen = [at for at in tables.curve() if at["step"] >= 100]
+    floor = tables.judged()["floor"]
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(400, 220)
+        axes = chart.panel(figure, 36, 30, 262, 150)
+        axes.set_xscale("log")
+        for kind, style, colour, label in zip(
+            LEARNED,
+            ("-", "--", "-"),
+            (chart.INK, chart.ACCENT, chart.ACCENT_2),
+            text["labels"],
+            strict=True,
+        ):
+            values = [at["nats"][kind] - floor[kind] for at in seen]
+            line = {"linestyle": style, "color": colour, "linewidth": 2}
+            axes.plot([at["step"] for at in seen], values, **line, gid=f"part:{kind.split()[0]}")
+            up = {"dream": 8}.get(kind, -6 if kind == "animal again" else 0)
+            place = {"xytext": (6, up), "textcoords": "offset points", "va": "center"}
+            axes.annotate(label, (seen[-1]["step"], values[-1]), **place)
+        axes.set_xlim(100, seen[-1]["step"])
+        axes.set_ylim(-0.4, 6)
+        chart.set_ticks(axes, "x", {step: str(step) for step in (100, 200, 400, 800, 1600)})
+        chart.set_ticks(axes, "y", {level: str(level) for level in (0, 2, 4, 6)})
+        figure.text(0, 212 / 220, text["nats"], va="top")
+        figure.text(298 / 400, 6 / 220, text["steps"], ha="right", va="baseline")
+        found = text["join"].join(
+            text["found"].format(
+                label=label,
+                values=", ".join(f"{at['nats'][kind] - floor[kind]:.2f}" for at in seen),
+            )
+            for kind, label in zip(LEARNED, text["labels"], strict=True)
+        )
+        steps = ", ".join(str(at["step"]) for at in seen)
+        desc = text["desc"].format(steps=steps, found=found)
+        return chart.finish(figure, f"{KEY}-order", text["title"], desc)
+
+
+def looks(language: str) -> str:
+    """Draw the story three times, each word shaded by what one head gives it."""
+    text = texts(__file__, "looks", language)
+    drawing, words = canvas(400, 306), story_words()
+    told = []
+    for at, (head, asks, _) in enumerate(tables.JOBS):
+        row = tables.row_of(asks)
+        found = tables.word_maps()[1][head, row]
+        weights = (found * (found >= LEAST)).tolist()
+        label = text["label"].format(head=head + 1, word=words[row + 1])
+        shaded(drawing, f"head-{head + 1}", label, weights, row, 103 * at)
+        told.append(text["told"].format(label=label, most=most(weights, words)))
+    desc = text["desc"].format(story=" ".join(words[1:]), told=text["join"].join(told))
+    return finish(drawing.as_svg(header=""), f"{KEY}-looks", text["title"], desc, zoom=1.6)
+
+
+def bugs(language: str) -> str:
+    """Draw the story for each trained layer, shaded by the mean of its second block's heads."""
+    text = texts(__file__, "bugs_figure", language)
+    drawing, words, row = canvas(400, 618), story_words(), tables.row_of("dream")
+    told = []
+    for at, name in enumerate(("right", *BUGS)):
+        weights = tables.bug_row(name, row)
+        label = texts(__file__, "bugs", language)[name]
+        shaded(drawing, name, label, [2 * weight for weight in weights], row, 103 * at)
+        told.append(text["told"].format(label=label, most=most(weights, words)))
+    desc = text["desc"].format(word=words[row + 1], told=text["join"].join(told))
+    return finish(drawing.as_svg(header=""), f"{KEY}-bugs", text["title"], desc, zoom=1.6)
+
+
+def most(weights: Sequence[float], words: Sequence[str]) -> str:
+    """Return the word with the largest weight, and the weight."""
+    at = max(range(len(weights)), key=weights.__getitem__)
+    return f"{words[at]} {weights[at]:.2f}"
+
+
+def shaded(
+    drawing: drawsvg.Drawing, part: str, label: str, weights: list[float], row: int, top: float
+) -> None:
+    """Write a label and the story's words below it, shaded by their weights, one word framed."""
+    group = drawsvg.Group(data_part=part)
+    write(group, label, 0, top + 9, 12, text_anchor="start", font_weight="bold")
+    x, y = 0.0, top + 22.0
+    for at, (word, weight) in enumerate(zip(story_words(), weights, strict=True)):
+        width = _LETTER * len(word) + _GAP
+        if x + width > _WIDTH:
+            x, y = 0.0, y + _LINE
+        if weight > 0:
+            shade = {"fill": ACCENT, "fill_opacity": round(0.45 * min(weight, 1), 3)}
+            group.append(drawsvg.Rectangle(x, y, width, 19, **shade, data_word=at))
+        if at == row + 1:
+            frame = {"fill": "none", "stroke": INK, "stroke_width": 1.5}
+            group.append(drawsvg.Rectangle(x, y, width, 19, **frame))
+        write(group, word, x + width / 2, y + 9.5, 12)
+        x += width + 1
+    drawing.append(group)
+
+
+FIGURES: dict[str, Callable[[str], str]] = {
+    "training": training,
+    "order": order,
+    "looks": looks,
+    "bugs": bugs,
+}

@@ -1,0 +1,312 @@
+"""What the language model learned, by how much, and what bugs do to it, in tables and numbers."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, cast
+
+import torch
+
+from attn_docs.model.language_model import (
+    ALPHABET,
+    BATCH,
+    CONTEXT,
+    HELD_OUT,
+    NUM_BLOCKS,
+    NUM_HEADS,
+    STEPS,
+    NGram,
+    encode,
+    least_nats,
+    looks_at,
+    nats_by_kind,
+    tell_stories,
+    text_of,
+    trained_model,
+    without_head,
+    word_map,
+)
+from attn_docs.model.weights import describe_weights
+from docs._kit.markdown import table
+from docs._kit.measured import load
+from docs._kit.text import texts
+from docs._tools.bugs import load as load_bugs
+
+from .benchmark import STEPS as BUG_STEPS
+
+COUNTED, JUDGED = 5000, 100  # stories that n-grams count, and held-out stories
+ORDERS = (1, 2, 3)
+# head of the second block, the part that is predicted, the parts that it looks at
+JOBS = ((2, "dream", "sleeper"), (1, "owner", "name"), (0, "animal again", "colour"))
+ASKED = ("sleeper", "dream", "owner", "colour again", "animal again")
+KINDS = ("", "name", "colour", "animal", "sleeper", "sleeps", "place", "dream", "owner", "meets",
+         "colour again", "animal again")  # fmt: skip
+MOMENTS = (25, 75, 150, STEPS)
+
+
+@cache
+def held_out() -> list[Any]:
+    """Return the stories that no model has trained on."""
+    return tell_stories(JUDGED, HELD_OUT)
+
+
+@cache
+def judged() -> dict[str, dict[str, float]]:
+    """Return the nats of a story by kind of part: of the n-grams, the model, and the floor."""
+    seen = tell_stories(COUNTED, 0)
+    found = {str(order): nats_by_kind(NGram(order, seen), held_out()) for order in ORDERS}
+    found["model"] = nats_by_kind(trained_model(), held_out())
+    floor = dict.fromkeys(KINDS, 0.0)
+    for part in held_out()[0]:
+        floor[part.kind] += torch.tensor(float(part.options)).log().item()
+    return found | {"floor": floor}
+
+
+@cache
+def removed() -> dict[tuple[int, int], dict[str, float]]:
+    """Return the nats of a story by kind without a head, by block and head from 0."""
+    model = trained_model()
+    return {
+        (block, head): nats_by_kind(without_head(model, block, head), held_out())
+        for block in range(NUM_BLOCKS)
+        for head in range(NUM_HEADS)
+    }
+
+
+@cache
+def looked(asks: str, at: str) -> torch.Tensor:
+    """Return each head's mean weight from one kind of part at another: (blocks, heads)."""
+    return looks_at(trained_model(), held_out(), asks, at)
+
+
+def characters() -> float:
+    """Return the mean number of characters of the held-out stories."""
+    return sum(len(text_of(parts)) for parts in held_out()) / JUDGED
+
+
+def compared(language: str) -> str:
+    """Return what the model and those that count reach."""
+    text = texts(__file__, "compared", language)
+    totals = {name: sum(nats.values()) for name, nats in judged().items()}
+    rows = (
+        (text["names"][at], f"{totals[name] / characters():.2f}", f"{totals[name]:.1f}")
+        for at, name in enumerate(totals)
+    )
+    caption = text["caption"].format(judged=JUDGED, counted=f"{COUNTED:,}")
+    return f"{table(text['header'], rows)}\n\n{caption}"
+
+
+def parts(language: str) -> str:
+    """Return what each kind of part costs the trigram, the model, and at the least."""
+    text = texts(__file__, "parts", language)
+    rows = (
+        (text["kinds"][at], *(f"{judged()[name][kind]:.2f}" for name in ("3", "model", "floor")))
+        for at, kind in enumerate(KINDS)
+    )
+    return f"{table(text['header'], rows)}\n\n{text['caption']}"
+
+
+def curve() -> list[dict[str, Any]]:
+    """Return what was seen in training: the step, the nats by kind, and a text."""
+    return cast("list[dict[str, Any]]", describe_weights("language-model")["curve"])
+
+
+def samples(language: str) -> str:
+    """Return what the model wrote at some moments of its training."""
+    text = texts(__file__, "samples", language)
+    rows = (
+        (str(at["step"]), f"{sum(at['nats'].values()):.0f}", f"`{at['text'].strip()}`")
+        for at in curve()
+        if at["step"] in MOMENTS
+    )
+    return f"{table(text['header'], rows)}\n\n{text['caption']}"
+
+
+def jobs(language: str) -> str:
+    """Return three heads of the second block, where they look, and what is lost without them."""
+    text = texts(__file__, "jobs", language)
+    rows = (
+        (
+            text["head"].format(head=head + 1),
+            text[asks],
+            text[at],
+            f"{looked(asks, at)[1, head]:.2f}",
+            f"{judged()['model'][asks]:.2f}",
+            f"{removed()[1, head][asks]:.2f}",
+        )
+        for head, asks, at in JOBS
+    )
+    return f"{table(text['header'], rows)}\n\n{text['caption'].format(judged=JUDGED)}"
+
+
+@cache
+def word_maps() -> list[torch.Tensor]:
+    """Return the heads' maps of words on the first held-out story, (heads, words, 1 + words)."""
+    story = text_of(held_out()[0])
+    with torch.no_grad():
+        _, weights = trained_model()(encode("\n" + story[:-1])[None], need_weights=True)
+    return [torch.stack([word_map(head, story) for head in block[0]]) for block in weights]
+
+
+def row_of(kind: str) -> int:
+    """Return which word of the first held-out story a kind of part is."""
+    before = ""
+    for part in held_out()[0]:
+        if part.kind == kind:
+            return before.count(" ")
+        before += part.text
+    raise ValueError(f"kind must be of a part; got {kind!r}")
+
+
+def heads(language: str) -> str:
+    """Return for each head the word that it looks at most before some words of a story."""
+    text = texts(__file__, "heads", language)
+    words = ["⏎", *text_of(held_out()[0]).split()]
+    asked = [row_of(kind) for kind in ASKED]
+    header = [text["head"], *(text["before"].format(word=words[row + 1]) for row in asked)]
+    rows = [
+        (
+            text["name"].format(block=block + 1, head=head + 1),
+            *(_most(weights[row], words) for row in asked),
+        )
+        for block, maps in enumerate(word_maps())
+        for head, weights in enumerate(maps)
+    ]
+    return (
+        f"{table(header, rows)}\n\n{text['caption'].format(story=text_of(held_out()[0]).strip())}"
+    )
+
+
+def _most(weights: torch.Tensor, words: list[str]) -> str:
+    weight, at = weights.max(0)
+    return f"{words[int(at)]} {weight:.2f}"
+
+
+def bugs(language: str) -> str:
+    """Return what the right layer and five bugs end at, and what they write."""
+    text, measured = texts(__file__, "bugs", language), load(__file__)["bugs"]
+    names = list(dict.fromkeys(value["layer"] for value in measured.values))
+    wrote = {v["layer"]: v["text"] for v in measured.values if "text" in v}
+    rows = (
+        (
+            text[name],
+            f"{measured('loss', layer=name):.1f}",
+            f"{measured('loss step by step', layer=name):.1f}",
+            f"`{wrote[name].strip()}`",
+        )
+        for name in names
+    )
+    return f"{table(text['header'], rows)}\n\n{measured.caption(text['caption'], language)}"
+
+
+def bug_row(name: str, row: int) -> list[float]:
+    """Return a row of the map that a layer's second block was stored with."""
+    weights = [0.0] * (1 + len(text_of(held_out()[0]).split()))
+    for value in load(__file__)["bugs"].values:
+        if (value["layer"], value["quantity"], value.get("row")) == (name, "weight", row):
+            weights[value["column"]] = value["value"]
+    return weights
+
+
+TABLES: dict[str, Callable[[str], str]] = {
+    "compared": compared,
+    "parts": parts,
+    "samples": samples,
+    "jobs": jobs,
+    "heads": heads,
+    "bugs": bugs,
+}
+
+
+@cache
+def right_name() -> float:
+    """Return how much the head that looks at names looks at the owner's, before the owner."""
+    owners = [next(p.text for p in parts if p.kind == "owner") for parts in held_out()]
+    marked = [
+        [p._replace(kind="right") if (p.kind, p.text) == ("name", owner) else p for p in parts]
+        for parts, owner in zip(held_out(), owners, strict=True)
+    ]
+    return looks_at(trained_model(), marked, "owner", "right")[1, 1].item()
+
+
+def head_numbers() -> dict[str, str]:
+    """Return what the sentences on heads say."""
+    first = [sum(nats.values()) for (block, _), nats in removed().items() if block == 0]
+    whole = sum(judged()["model"].values())
+    return {
+        "dreamer": f"{looked('dream', 'sleeper')[1, 2]:.2f}",
+        "dream_without": f"{removed()[1, 2]['dream']:.1f}",
+        "right_name": f"{right_name():.2f}",
+        "wrong_name": f"{looked('owner', 'name')[1, 1] - right_name():.2f}",
+        "owner_without": f"{removed()[1, 1]['owner']:.2f}",
+        "namer": f"{looked('owner', 'name')[1, 1]:.2f}",
+        "first_least": f"{min(first) - whole:.0f}",
+        "first_most": f"{max(first) - whole:.0f}",
+    }
+
+
+def passed() -> int:
+    """Return the first step, of those watched, at which the model was better than the trigram."""
+    trigram = sum(judged()["3"].values())
+    return next(int(at["step"]) for at in curve() if sum(at["nats"].values()) < trigram)
+
+
+def seed_numbers() -> dict[str, str]:
+    """Return what three seeds ended at."""
+    measured = load(__file__)["seeds"]
+    found = {
+        name: [v["value"] for v in measured.values if v["quantity"] == quantity]
+        for name, quantity in (("loss", "loss"), ("head", "dreamer"))
+    }
+    return {
+        "seeds_head_middle": f"{sorted(found['head'])[1]:.2f}",
+        **{f"seeds_{name}_least": f"{min(values):.2f}" for name, values in found.items()},
+        **{f"seeds_{name}_most": f"{max(values):.2f}" for name, values in found.items()},
+    }
+
+
+def bug_numbers() -> dict[str, str]:
+    """Return what layers with bugs give the sleeper, and words that are still to come."""
+    dream, sleeper = row_of("dream"), 1 + row_of("sleeper")
+    rows = {
+        name: bug_row(name, dream)
+        for name in ("right", "missing_scale", "causal_off_by_one", "causal_only_in_training")
+    }
+    return {
+        "bug_right": f"{rows['right'][sleeper]:.2f}",
+        "bug_sharper": f"{rows['missing_scale'][sleeper]:.2f}",
+        "bug_peeks": f"{rows['causal_off_by_one'][dream + 1]:.2f}",
+        "bug_later": f"{sum(rows['causal_only_in_training'][dream + 1 :]):.2f}",
+    }
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the chapter's sentences use."""
+    totals = {name: sum(nats.values()) for name, nats in judged().items()}
+    told = describe_weights("language-model")
+    model = trained_model()
+    return {
+        "alphabet": str(len(ALPHABET)),
+        "batch": str(BATCH),
+        "bug_count": str(len(load_bugs()[1])),
+        "bug_steps": str(BUG_STEPS),
+        "context": str(CONTEXT),
+        "cpu_seconds": f"{told['cpu_seconds']:.0f}",
+        "dream": f"{judged()['model']['dream']:.2f}",
+        "dream_floor": f"{judged()['floor']['dream']:.2f}",
+        "dream_trigram": f"{judged()['3']['dream']:.1f}",
+        "excess": f"{totals['model'] - totals['floor']:.1f}",
+        "floor": f"{least_nats():.1f}",
+        "floor_character": f"{least_nats() / characters():.3f}",
+        "model": f"{totals['model']:.1f}",
+        "owner": f"{judged()['model']['owner']:.2f}",
+        "passed": str(passed()),
+        "parameters": f"{sum(p.numel() for p in model.parameters()):,}",
+        "steps": f"{STEPS:,}",
+        "stories": f"{round(torch.tensor(least_nats(), dtype=torch.float64).exp().item()):,}",
+        "trained_on": f"{STEPS * BATCH:,}",
+        "trigram": f"{totals['3']:.1f}",
+        "two": f"{torch.tensor(2.0).log():.2f}",
+        **bug_numbers(),
+        **head_numbers(),
+        **seed_numbers(),
+    }
