@@ -112,7 +112,7 @@ def test_the_cells_are_the_weights_a_row_for_each_query(language) -> None:
 @languages
 def test_the_losses_are_those_at_each_width_and_the_dot_is_the_lowest(language) -> None:
     root = parse(figures.FIGURES["loss"](language))
-    up = axis(root, ["0", "1.5"], "y")
+    up = axis(root, ["0", "0.6"], "y")
     texts = {t.text: float(t.attrib["x"]) for t in root.iter("text")}
     left, right = texts["0.02"], texts["5"]
 
@@ -121,7 +121,7 @@ def test_the_losses_are_those_at_each_width_and_the_dot_is_the_lowest(language) 
 
     for which, part in enumerate(("itself", "left-out")):
         line = points(root, part)
-        lower = up(line[-1][1]) - figures.losses(5.0)[which]
+        lower = up(line[0][1]) - figures.losses(0.02)[which]
         for px, py in line:
             assert up(py) - lower == pytest.approx(figures.losses(across(px))[which], abs=0.03)
         losses = [figures.losses(width)[which] for width in (0.03, 0.1, 0.23, 0.5, 2)]

@@ -14,6 +14,10 @@ figures = page_module("foundations/scoring-functions", "figures")
 
 
 SVG = "{http://www.w3.org/2000/svg}"
+LABELS = {
+    "en": {"long": "long", "aligned": "aligned", "near": "near"},
+    "zh": {"long": "长", "aligned": "同向", "near": "近"},
+}
 QUERY = torch.tensor([2.0, 2.0], dtype=torch.float64)
 KEYS = {"long": (6.0, 1.0), "aligned": (1.0, 1.0), "near": (3.0, 2.0)}
 WINNERS = {"dot": "long", "cosine": "aligned", "gaussian": "near", "l1": "near"}
@@ -37,14 +41,14 @@ def panel(name: str, language: str) -> ET.Element:
 
 
 def frame(group: ET.Element) -> tuple[float, float, float]:
-    """Return the frame's left and top, and the side of one of its 25 × 25 cells."""
+    """Return the frame's left and top, and the side of one of its 37 × 37 cells."""
     rects = list(group.iter(f"{SVG}rect"))
     left, top, width, height = max(
         (tuple(float(rect.attrib[n]) for n in ("x", "y", "width", "height")) for rect in rects),
         key=lambda place: place[2],
     )
     assert width == height
-    return left, top, width / 25
+    return left, top, width / 37
 
 
 def shades(group: ET.Element) -> dict[tuple[int, int], float]:
@@ -66,11 +70,11 @@ def shades(group: ET.Element) -> dict[tuple[int, int], float]:
 @scores
 def test_a_darker_place_never_has_a_lower_score(name: str, language: str) -> None:
     found = shades(panel(name, language))
-    line = torch.arange(-4, 8.25, 0.5, dtype=torch.float64)
+    line = torch.arange(-4, 8.1, 1 / 3, dtype=torch.float64)
     by_shade: dict[float, list[float]] = {}
-    for row in range(25):
-        for column in range(25):
-            value = score(name, line[column], line[24 - row]).item()
+    for row in range(37):
+        for column in range(37):
+            value = score(name, line[column], line[36 - row]).item()
             by_shade.setdefault(found.get((column, row), 0.0), []).append(value)
     assert len(by_shade) == 6
     assert max(by_shade) <= 0.45
@@ -88,7 +92,7 @@ def test_a_darker_place_never_has_a_lower_score(name: str, language: str) -> Non
 def test_each_key_has_its_score_beside_it(name: str, language: str) -> None:
     labels = [text.text.replace("−", "-") for text in panel(name, language).iter(f"{SVG}text")]
     for word, place in KEYS.items():
-        (label,) = (label for label in labels if label.startswith(f"{word} "))
+        (label,) = (label for label in labels if label.startswith(f"{LABELS[language][word]} "))
         wanted = score(name, *torch.tensor(place).double()).item()
         assert float(label.split()[1]) == pytest.approx(wanted, abs=0.005)
 
@@ -105,20 +109,20 @@ def test_points_lie_where_query_and_keys_are_and_the_winner_is_marked(
     for rect in group.iter(f"{SVG}rect"):
         x, y, width = (float(rect.attrib[n]) for n in ("x", "y", "width"))
         middle = (x + width / 2, y + width / 2)
-        middles.setdefault(rect.get("data-point", "ring" if width < 25 * cell else "frame"), middle)
+        middles.setdefault(rect.get("data-point", "ring" if width < 37 * cell else "frame"), middle)
     for point, (x, y) in places.items():
-        # cells from −4 to 8 in steps of a half, each around its number
-        wanted = (left + ((x + 4) * 2 + 0.5) * cell, top + ((8 - y) * 2 + 0.5) * cell)
+        # cells from −4 to 8 in steps of a third, each around its number
+        wanted = (left + ((x + 4) * 3 + 0.5) * cell, top + ((8 - y) * 3 + 0.5) * cell)
         assert middles[point] == pytest.approx(wanted)
     best = max(KEYS, key=lambda word: score(name, *torch.tensor(KEYS[word]).double()).item())
     assert best == WINNERS[name] == group.get("data-winner")
     assert middles["ring"] == pytest.approx(middles[best])
     bold = [t.text for t in group.iter(f"{SVG}text") if t.get("font-weight") == "bold"]
-    assert [label.split()[0] for label in bold[1:]] == ["q", best]
+    assert [label.split()[0] for label in bold[1:]] == ["q", LABELS[language][best]]
 
 
 @languages
 def test_the_description_names_the_winners(language: str) -> None:
     desc = figures.FIGURES["score-maps"](language).partition("</desc>")[0]
     named = re.findall("(?:dot product|cosine|Gaussian|negative L1|点积|余弦|高斯|L1) (\\w+)", desc)
-    assert named[-4:] == list(WINNERS.values())
+    assert named[-4:] == [LABELS[language][best] for best in WINNERS.values()]

@@ -24,6 +24,7 @@ from docs._kit.draw import (
 from docs._kit.text import texts
 
 KEY = "foundations-additive"
+SIZES = {"q": "d_q", "k": "d_k"}  # as the page writes them
 EXAMPLE = {"n": 3, "m": 5, "q": 4, "k": 2, "p": 4, "e": 2}
 
 
@@ -68,7 +69,14 @@ def _tensor(drawing: drawsvg.Drawing, name: str, shape: str, x: float, y: float)
     box(drawing, x, y, 100, 44, fill="none", stroke=INK, stroke_width=1.25)
     _grid(drawing, shape, x + 10, y + 22)
     write(drawing, name, x + 36, y + 14, text_anchor="start", font_weight="bold")
-    write(drawing, " × ".join(shape), x + 36, y + 31, 12, text_anchor="start")
+    write(
+        drawing,
+        " × ".join(SIZES.get(letter, letter) for letter in shape),
+        x + 36,
+        y + 31,
+        12,
+        text_anchor="start",
+    )
 
 
 def _shape(drawing: drawsvg.Drawing, shape: str, x: float, y: float, name: str) -> None:

@@ -123,12 +123,15 @@ def _matrix(group: drawsvg.Group, matrix: Tensor, name: str, left: float, top: f
 
 @functools.cache
 def trained(seed: int = 0) -> tuple[Tensor, ...]:
-    """Return, of each head, what its matrix makes of each two positions, as weights (n, n)."""
+    """Return, of each head, what its matrix makes of each two positions, as weights (n, n).
+
+    The seed decides the initial weights and the rows.
+    """
     torch.manual_seed(seed)
     layer = MultiHeadAttention(32, num_heads=2)
     with one_thread():
         model = NextWord(layer).double()
-        fit(model)
+        fit(model, seed=seed)
     w_q, w_k = (proj.weight.unflatten(0, (2, 16)).mT for proj in (layer.q_proj, layer.k_proj))
     scores = (model.places @ w_q @ w_k.mT @ model.places.mT / 16**0.5).detach()
     future = torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(1)
@@ -235,7 +238,8 @@ def numbers() -> dict[str, str]:
         "three_back": f"{three_back():.0f}",
         "heads": f"{len(heads)}",
         "clean_heads": f"{clean}",
-        "other_heads": f"{sum(7 in back for back in heads)}",
+        "other_heads": f"{sum(back == {3, 7} for back in heads)}",
+        "idle_heads": f"{sum(7 not in back and back != {3} for back in heads)}",
     }
 
 

@@ -177,6 +177,9 @@ def weights(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-weights", text["title"], desc)
 
 
+TOP = 0.75  # above it, no width is of interest
+
+
 def loss(language: str) -> str:
     """Chart the loss on the pairs themselves and the leave-one-out loss against the width."""
     text = texts(__file__, "loss", language)
@@ -190,18 +193,24 @@ def loss(language: str) -> str:
         axes = chart.panel(figure, 30, 28, 316, 204)
         axes.set_xscale("log")
         axes.set_xlim(0.02, 5)
-        axes.set_ylim(-0.05, 2.2)
+        axes.set_ylim(-0.02, TOP)
         ticks = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
         chart.set_ticks(axes, "x", {tick: f"{tick:g}" for tick in ticks})
-        chart.set_ticks(axes, "y", {0: "0", 0.5: "0.5", 1: "1", 1.5: "1.5", 2: "2"})
+        chart.set_ticks(axes, "y", {0: "0", 0.2: "0.2", 0.4: "0.4", 0.6: "0.6"})
         dashed = {"color": chart.ACCENT_2, "linestyle": (0, (4, 2)), "linewidth": 2}
-        axes.plot(grid, itself, **dashed, gid="part:itself")
-        axes.plot(grid, left_out, color=chart.ACCENT, linewidth=2, gid="part:left-out")
+        for name, values, look in (
+            ("itself", itself, dashed),
+            ("left-out", left_out, {"color": chart.ACCENT, "linewidth": 2}),
+        ):
+            seen = [
+                (width, value) for width, value in zip(grid, values, strict=True) if value < TOP
+            ]
+            axes.plot(*zip(*seen, strict=True), **look, gid=f"part:{name}")
         dot = {"marker": "o", "markersize": 9, "markeredgewidth": 0, "color": chart.ACCENT}
         axes.plot([learned.width], [learned.loss], **dot, linestyle="none", gid="part:learned")
         axes.text(0.021, 0.36, text["left-out"], gid="part:left-out-label", va="bottom", ha="left")
         axes.text(0.7, 0.08, text["itself"], gid="part:itself-label", va="bottom", ha="left")
-        axes.text(0.23, 0.4, text["learned"].format(**said), va="bottom", ha="center")
+        axes.text(0.22, 0.38, text["learned"].format(**said), va="bottom", ha="center")
         figure.text(346 / 360, 6 / 266, text["x"], ha="right", va="baseline")
         return chart.finish(figure, f"{KEY}-loss", text["title"], text["desc"].format(**said))
 

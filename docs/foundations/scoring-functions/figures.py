@@ -15,7 +15,7 @@ from docs._kit.text import texts
 KEY = "foundations-scoring-functions"
 QUERY = (2.0, 2.0)
 KEYS = {"long": (6.0, 1.0), "aligned": (1.0, 1.0), "near": (3.0, 2.0)}
-LOW, HIGH, STEP, CELL = -4.0, 8.0, 0.5, 6
+LOW, HIGH, STEP, CELL = -4.0, 8.0, 1 / 3, 4
 
 SCORES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "dot": lambda query, key: query @ key.mT,
@@ -67,18 +67,18 @@ def score_maps(language: str) -> str:
     for index, name in enumerate(SCORES):
         row, column = divmod(index, 2)
         group = drawsvg.Group(data_score=name, data_winner=winner(name))
-        _panel(group, name, text[name], 22 + 176 * column, 40 + 188 * row)
+        _panel(group, name, text, 22 + 176 * column, 40 + 188 * row)
         drawing.append(group)
     write(drawing, text["y"], 0, 8, 12, text_anchor="start")
     write(drawing, f"{text['x']} →", 348, 414, 12, text_anchor="end")
-    desc = text["desc"].format(**{name: winner(name) for name in SCORES})
+    desc = text["desc"].format(**{name: text[winner(name)] for name in SCORES})
     return finish(drawing.as_svg(header=""), f"{KEY}-score-maps", text["title"], desc, zoom=1.6)
 
 
-def _panel(group: drawsvg.Group, name: str, title: str, left: float, top: float) -> None:
+def _panel(group: drawsvg.Group, name: str, text: dict[str, str], left: float, top: float) -> None:
     places = bands(name).tolist()
     size = len(places) * CELL
-    write(group, title, left + size / 2, top - 10, 13, font_weight="bold")
+    write(group, text[name], left + size / 2, top - 10, 13, font_weight="bold")
     for band in range(1, BANDS):
         opacity = SHADE * band / (BANDS - 1)
         look = {"stroke": ACCENT, "stroke_opacity": opacity, "stroke_width": CELL}
@@ -104,7 +104,7 @@ def _panel(group: drawsvg.Group, name: str, title: str, left: float, top: float)
         write(group, label, left - 4, place(0, tick)[1], 11, text_anchor="end")
     x, y = place(*QUERY)
     group.append(drawsvg.Rectangle(x - 3, y - 3, 6, 6, fill=INK, data_point="q"))
-    write(group, "q", x, y - 11, 12, font_weight="bold")
+    write(group, "q", x - 9, y - 8, 12, font_weight="bold")
     for word, key in KEYS.items():
         x, y = place(*key)
         group.append(drawsvg.Rectangle(x - 3, y - 3, 6, 6, rx=3, fill=INK, data_point=word))
@@ -115,10 +115,10 @@ def _panel(group: drawsvg.Group, name: str, title: str, left: float, top: float)
         side = {
             "near": (-4, -12, "start"),
             "aligned": (-6, 13, "middle"),
-            "long": (-3, 13, "middle"),
+            "long": (-5, 13, "middle"),
         }
         across, down, anchor = side[word]  # clear of q, of the frame and of each other
-        label = f"{word} {key_scores(name)[word]:.2g}".replace("-", "−")
+        label = f"{text[word]} {key_scores(name)[word]:.2g}".replace("-", "−")
         write(group, label, x + across, y + down, 11, text_anchor=anchor, **bold)
 
 

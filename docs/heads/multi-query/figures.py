@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 
-from docs._kit.draw import SHADE, canvas, cells, finish, write
+import drawsvg
+
+from docs._kit.draw import ACCENT, ACCENT_2, SHADE, canvas, cells, finish, write
 from docs._kit.text import texts
 
-from .tables import SOUGHT, TOKENS, shared_weights
+from .tables import SOUGHT, TOKENS, shared_weights, steps
 
 KEY = "heads-multi-query"
 
@@ -34,4 +36,31 @@ def same_keys(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-same-keys", *told, zoom=1.4)
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"same-keys": same_keys}
+_BARS = (("cache", 84, 100, ACCENT_2, "{:.0f} MiB"), ("time", 248, 92, ACCENT, "{:.1f} ms"))
+
+
+def measured(language: str) -> str:
+    """Draw what a step reads of the cache and how long it takes, for each number of KV heads."""
+    text, values = texts(__file__, "measured", language), steps()
+    drawing = canvas(400, 44 + 30 * len(values))
+    write(drawing, text["kv_heads"], 0, 14, 12, text_anchor="start", font_weight="bold")
+    for column, (name, left, width, colour, form) in enumerate(_BARS):
+        write(drawing, text[name], left, 14, 12, text_anchor="start", font_weight="bold")
+        full = max(pair[column] for pair in values.values())
+        for row, (kv_heads, pair) in enumerate(values.items()):
+            top, length = 36 + 30 * row, width * pair[column] / full
+            bar = {"fill": colour, "data_bar": f"{name},{kv_heads}"}
+            drawing.append(drawsvg.Rectangle(left, top, length, 18, **bar))
+            said = form.format(pair[column])
+            write(drawing, said, left + length + 5, top + 9, 12, text_anchor="start")
+    for row, kv_heads in enumerate(values):
+        write(drawing, f"{kv_heads}", 30, 45 + 30 * row, 13)
+    rows = text["join"].join(
+        text["row"].format(kv_heads=kv_heads, cache=f"{cache:.0f}", time=f"{time:.1f}")
+        for kv_heads, (cache, time) in values.items()
+    )
+    desc = text["desc"].format(rows=rows)
+    return finish(drawing.as_svg(header=""), f"{KEY}-measured", text["title"], desc, zoom=1.25)
+
+
+FIGURES: dict[str, Callable[[str], str]] = {"same-keys": same_keys, "measured": measured}

@@ -39,13 +39,18 @@ ENTRY = """<details class="bug" id="bug-{place}" markdown="1">
 {said}
 """
 
+DASH = "\N{EN DASH}"
+
 
 def entry(name: str, language: str) -> str:
     """Return how a bug's entry begins: its title, lines, losses and finding. The page closes it."""
     bug, run, found = BUGS[name], training(name), finding(name)
+    apart = run.kind in ("slower", "better")  # each run, so the digits must show it
+    touching = apart and set(between(run.runs).split(DASH)) & set(between(run.right).split(DASH))
+    digits = 3 if touching else 2
     loss = texts(__file__, "loss", language)[run.kind].format(
-        runs=between(run.runs),
-        right=between(run.right),
+        runs=between(run.runs, digits),
+        right=between(run.right, digits),
         none=between(run.none),
         floor=f"{floor():.2f}",
         step=run.finite + 1,
@@ -84,10 +89,10 @@ TABLES: dict[str, Callable[[str], str]] = {
 }
 
 
-def between(runs: Sequence[float]) -> str:
+def between(runs: Sequence[float], digits: int = 2) -> str:
     """Return the lowest and the highest of some losses."""
-    low, high = (f"{loss:.2f}" for loss in (min(runs, default=0), max(runs, default=0)))
-    return low if low == high else f"{low}\N{EN DASH}{high}"
+    low, high = (f"{loss:.{digits}f}" for loss in (min(runs, default=0), max(runs, default=0)))
+    return low if low == high else f"{low}{DASH}{high}"
 
 
 def numbers() -> dict[str, str]:
