@@ -1,0 +1,1 @@
+"""Wrong versions of what models are made of and looked at with."""
