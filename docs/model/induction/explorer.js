@@ -59,7 +59,7 @@
       return fill(said.looks, { layer: layer + 1, ...given })
     }).join(" "))
     write(part("after"), fill(said.next, { symbol: seen(characters[token]), place: token + 1 }))
-    const likely = found.probabilities[token].map((p, i) => [p, SYMBOLS[i]])
+    const likely = Array.from(found.probabilities[token], (p, i) => [p, SYMBOLS[i]])
     likely.sort(([a], [b]) => b - a)
     form.querySelectorAll("tbody tr").forEach((row, i) => {
       const [[probability, symbol], cell] = [likely[i], row.lastElementChild]

@@ -9,7 +9,7 @@ from torch import Tensor
 from attn_docs.model.induction import SYMBOLS
 from attn_docs.model.induction_circuits import copy_circuit, match_circuit
 from docs._kit import chart
-from docs._kit.draw import ACCENT, INK, SHADE, canvas, cells, finish, write
+from docs._kit.draw import ACCENT, INK, canvas, cells, finish, write
 from docs._kit.measured import load
 from docs._kit.text import Words, texts
 
@@ -37,7 +37,7 @@ def worked(language: str) -> str:
             y = top + 24 + 30 * (layer - 1)
             label = text["layer"].format(layer=layer)
             write(group, label, left - 8, y + 12, 12, text_anchor="end")
-            cells(group, [[SHADE * weight for weight in row]], left, y, size, 24)
+            cells(group, [row], left, y, size, 24)
         likely = likeliest(found.likely[-1], text)
         next_ = text["next"].format(likely=likely)
         write(group, next_, left, top + 94, 13, text_anchor="start")

@@ -4,8 +4,8 @@ import torch.nn.functional as F
 from attn_docs.model.induction import repeat_accuracy, repeated_tokens, train
 
 
-def attend(query, key, value, *arguments, **options):  # b h n d
-    key = torch.cat([key[..., :1, :], key[..., :-1, :]], dim=-2)  # the key of the token before
+def attend(query, key, value, *arguments, **options):  # b h n d: keys of the token before
+    key = torch.cat([key[..., :1, :], key[..., :-1, :]], dim=-2)
     return F.scaled_dot_product_attention(query, key, value, *arguments, **options)
 
 
