@@ -18,7 +18,6 @@ from .benchmark import EARLY, EVERY, LATE, SEEDS, UNTIL
 
 KEY = "model-induction"
 MAPPED = "zqvx-zqvx-zq"  # twice, and a little more
-LEAST = 0.05  # smaller weights are left blank
 
 
 def worked(language: str) -> str:
@@ -89,7 +88,7 @@ def framed(
     left: float,
     top: float,
     cell: float,
-    least: float = LEAST,
+    least: float = tables.LEAST,
 ) -> None:
     """Draw the cells of a square worth seeing, and a frame around all."""
     size = len(rows) * cell

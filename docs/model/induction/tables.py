@@ -30,6 +30,7 @@ from docs._kit.text import texts
 from .benchmark import EARLY, LATE, LAYERS, SEEDS, SEQUENCES
 
 WORKED = ("zqvx-zqv", "the cat. the c", "plough")  # an unknown word, a known one, no repetition
+LEAST = 0.05  # smaller weights are not drawn
 LEAST_SHARE = 0.25  # smaller elements of a circuit, as shares of the largest, are not drawn
 TOP = 3  # predictions that are shown
 DISTANCE = 8  # places between query and key, where the match is shown
@@ -209,6 +210,7 @@ def numbers() -> dict[str, str]:
         "early_step": str(EARLY),
         "late_step": str(LATE),
         "blank": str(LEAST_SHARE),
+        "blank_weight": str(LEAST),
         "early": f"{at[EARLY]:.2f}",
         "late": f"{at[LATE]:.2f}",
         "peak": f"{peak:.2f}",
