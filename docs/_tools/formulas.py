@@ -1,5 +1,6 @@
 """Markdown extension: TeX found by pymdownx.arithmatex becomes MathML while the site is built."""
 
+import re
 from html import unescape
 from xml.etree.ElementTree import Element
 
@@ -19,6 +20,9 @@ CLASSES = {
     "text-align: left;justify-items: start;padding-right: 0;padding-left:1em;": "case condition",
 }
 
+OPENING = re.compile(r"[(\[“「（《]+$")
+CLOSING = re.compile(r"[)\]”」）》,.;:!?、，。；：！？…]+")
+
 
 class FormulaError(ValueError):
     """A formula that is not TeX; the message names the page and the formula."""
@@ -36,6 +40,10 @@ class _Formulas(Treeprocessor):
                 if element.tag == "div":
                     element.set("tabindex", "0")  # wide formulas scroll, by keyboard too
                 element.text = self.md.htmlStash.store(mathml)
+        for parent in list(root.iter()):
+            for element in list(parent):
+                if element.tag == "span" and element.get("class") == "formula":
+                    _keep_together(parent, element)
 
     def convert(self, tex: str, *, block: bool) -> str:
         try:
@@ -46,6 +54,29 @@ class _Formulas(Treeprocessor):
             raise FormulaError(f"{page_name(self.md)}: bad TeX in ${tex}$: {error}") from error
         else:
             return mathml
+
+
+def _keep_together(parent: Element, formula: Element) -> None:
+    """Put a formula and its punctuation into one span: browsers break the line between them."""
+    at = list(parent).index(formula)
+    before = parent.text if at == 0 else parent[at - 1].tail
+    opening = OPENING.search(before or "")
+    closing = CLOSING.match(formula.tail or "")
+    if opening is None and closing is None:
+        return
+    together = Element("span", {"class": "together"})
+    if opening is not None:
+        together.text = opening[0]
+        rest = (before or "")[: opening.start()]
+        if at == 0:
+            parent.text = rest
+        else:
+            parent[at - 1].tail = rest
+    end = closing.end() if closing is not None else 0
+    together.tail = (formula.tail or "")[end:]
+    formula.tail = (formula.tail or "")[:end]
+    parent[at] = together
+    together.append(formula)
 
 
 class FormulaExtension(Extension):

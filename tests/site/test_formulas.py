@@ -38,3 +38,33 @@ def test_bad_tex_is_refused(tex: str) -> None:
 def test_every_formula_holds_its_tex(source, site: Site) -> None:
     for formula in site.tree(address(source)).iter("math"):
         assert formula.find(".//annotation") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [("a ($x$), b", "(#),"), ("取 $x$，再取 $y$。", "#，|#。"), ("$x$", ""), ("a $x$ b", "")],
+)
+def test_punctuation_stays_on_the_line_of_its_formula(text: str, kept: str) -> None:
+    html = re.sub('(?s)<span class="formula".*?</math></span>', "#", render(text))
+    assert "|".join(re.findall('<span class="together">(.*?)</span>', html)) == kept
+    assert re.sub("<.*?>", "", html) == re.sub(r"\$.\$", "#", text)
+
+
+# the box of each formula with a sign behind it, and of that sign
+PARTED = """() => [...document.querySelectorAll("article span.formula")].filter(formula => {
+    const sign = formula.nextSibling
+    if (sign?.nodeType !== 3 || !/^[,.;:)，。；：、）]/.test(sign.data)) return false
+    const range = new Range()
+    range.setStart(sign, 0)
+    range.setEnd(sign, 1)
+    const { height, top } = range.getBoundingClientRect()
+    return height && top > formula.getBoundingClientRect().bottom
+}).length"""
+
+
+def test_no_line_begins_with_punctuation_after_a_formula(visit) -> None:
+    tab = visit("zh/foundations/kernel-regression/").tab
+    assert tab.evaluate(PARTED) == 0
+    all_of_them = tab.locator(".together")
+    all_of_them.evaluate_all("found => found.forEach(e => { e.style.whiteSpace = 'normal' })")
+    assert tab.evaluate(PARTED) > 0
