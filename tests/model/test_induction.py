@@ -202,11 +202,16 @@ def test_one_of_many_heads_is_switched_off() -> None:
     model = many_heads()
     attention = model.blocks[0].attention
     x = torch.randn(1, 6, 8)
+    merged: list[Tensor] = []
+    attention.out_proj.register_forward_pre_hook(lambda _, given: merged.append(given[0]))
     whole = attention(x)
     parts = []
     for head in range(4):
         with head_off(model, 0, head):
             parts.append(whole - attention(x))  # what this head adds
+        own = slice(2 * head, 2 * head + 2)
+        wanted = merged[0][..., own] @ attention.out_proj.weight[:, own].mT
+        assert error(parts[-1], wanted) <= 1e-6
     assert error(sum(parts), whole.detach()) <= 1e-6
     assert min(part.abs().max() for part in parts) > 1e-3
     with head_off(model, -1, -1):
