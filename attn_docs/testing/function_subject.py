@@ -76,6 +76,10 @@ class FunctionSubject:
         """Tell whether it can be asked for so many tokens."""
         return True
 
+    def tries(self, length: int) -> bool:  # noqa: ARG002
+        """Tell whether it takes so many tokens, if nobody said how many it must take."""
+        return not self.lengths
+
     def shown(self, length: int) -> Tensor:
         """Return (length, length): which tokens each may see where the future is hidden."""
         return torch.ones(length, length, dtype=torch.bool, device=self.device).tril()

@@ -133,6 +133,13 @@ class ModuleSubject:
         """Tell whether it can be asked for so many tokens."""
         return not self.told_lengths or all(n in self.counts or self._runs(n) for n in lengths)
 
+    def tries(self, length: int) -> bool:
+        """Tell whether it takes so many tokens, if nobody said how many it must take."""
+        tables = (m.num_embeddings for m in self.module.modules() if isinstance(m, nn.Embedding))
+        if self.told_lengths or min(tables, default=length) < length:
+            return False  # past the end of a table of positions a GPU stops the whole program
+        return self._runs(length)
+
     def _runs(self, length: int) -> bool:
         with suppress(SubjectError):
             self.call(self.words(1, length))

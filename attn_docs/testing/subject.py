@@ -112,6 +112,9 @@ class Subject(Protocol):
     def runs_on(self, *lengths: int) -> bool:
         """Tell whether it can be asked for so many tokens."""
 
+    def tries(self, length: int) -> bool:
+        """Tell whether it takes so many tokens, if nobody said how many it must take."""
+
     @property
     def parameters(self) -> Mapping[str, Tensor]:
         """What it learns, by name."""

@@ -68,43 +68,49 @@ def test_strict_loading_names_norms_and_sinks():
 
 
 SMALL = {"num_attention_heads": 4, "num_hidden_layers": 6, "hidden_size": 32, "vocab_size": 50}
-SMALL |= {"intermediate_size": 64, "num_key_value_heads": 2}
+SMALL |= {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+GROUPED = {"intermediate_size": 64, "num_key_value_heads": 2, "sliding_window": 16, "head_dim": 8}
+
+
+LATENT = {"kv_lora_rank": 16, "q_lora_rank": None, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8}
+LATENT |= {"v_head_dim": 8, "head_dim": 8, "num_key_value_heads": 4, "n_group": 1, "topk_group": 1}
+LATENT |= {"n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
+
+
+OFTEN = ("llama", "gemma2", "gpt2", "deepseek_v3")  # all others in `make audit`
+REST = set(
+    re.findall(r"\w+", (RECIPES / "kv_bytes.py").read_text(encoding="utf-8").split('"""')[1])
+)
 
 
 @pytest.mark.parametrize(
-    ("family", "options"),
-    [
-        ("Llama", {}),
-        ("Qwen2", {}),
-        ("Mistral", {"sliding_window": 16}),
-        ("Gemma2", {"sliding_window": 16, "head_dim": 8}),
-        ("Gemma3Text", {"sliding_window": 16, "head_dim": 8}),
-    ],
+    "family",
+    [*OFTEN, *(pytest.param(name, marks=pytest.mark.complete) for name in sorted(REST - {*OFTEN}))],
 )
-def test_the_bytes_of_a_configuration_are_those_of_its_models_cache(family: str, options: dict):
+def test_the_bytes_of_a_configuration_are_those_of_its_models_cache(family: str):
     transformers = pytest.importorskip("transformers")
-    config = getattr(transformers, f"{family}Config")(**SMALL, **options)
-    model = getattr(transformers, f"{family}Model")(config).eval()
+    more = {"gpt2": {}, "gpt_neox": {}, "deepseek_v2": LATENT, "deepseek_v3": LATENT}
+    config = transformers.AutoConfig.for_model(family, **SMALL, **more.get(family, GROUPED))
+    model = transformers.AutoModel.from_config(config).eval()
     counted = run("kv_bytes")["kv_config"](config)
     with torch.no_grad():
         cache = model(torch.zeros(3, 10, dtype=torch.long)).past_key_values
         there = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
         assert there == kv_cache_bytes(counted, length=10, batch=3, dtype=torch.float32)
-        if counted.windowed_layers:  # one position less than the window stays
-            cache = model(torch.zeros(1, 40, dtype=torch.long)).past_key_values
-            lengths = [layer.keys.size(2) for layer in cache.layers]
-            assert lengths.count(15) == counted.windowed_layers
-            assert lengths.count(40) == counted.full_layers
+        cache = model(torch.zeros(1, 40, dtype=torch.long)).past_key_values
+        lengths = [layer.keys.size(2) for layer in cache.layers]
+        assert lengths.count(15) == counted.windowed_layers  # one position less than the window
+        assert lengths.count(40) == counted.full_layers + counted.latent_layers
 
 
-def test_layers_that_are_not_known_are_not_counted_as_nothing():
+def test_layers_that_are_not_known_are_refused_by_name():
     transformers = pytest.importorskip("transformers")
     kv_config = run("kv_bytes")["kv_config"]
-    for family in ("Llama4Text", "Qwen3Next", "Gemma3nText"):
-        with pytest.raises(ValueError, match="not counted"):
-            kv_config(getattr(transformers, f"{family}Config")())
-    with pytest.raises(Exception, match="per-layer"):
-        kv_config(transformers.Gemma4TextConfig())
+    refused = ["Llama4Text", "Qwen3Next", "Gemma3nText", "Gemma4Text", "Falcon", "GPTNeo"]
+    for family in [*refused, "MllamaText", "KimiLinear", "BailingHybrid"]:
+        config = getattr(transformers, f"{family}Config")()
+        with pytest.raises(ValueError, match=f"{config.model_type} is not counted here"):
+            kv_config(config)
 
 
 @pytest.mark.parametrize(

@@ -259,8 +259,10 @@ class Blocks(Plain):
         if attn_mask is not None:
             shown = shown & (attn_mask | (j >= 64) if self.bug == "mask of 64" else attn_mask)
         scores = scores.masked_fill(~shown, torch.finfo(scores.dtype).min)
-        if self.bug == "no rescaling":
-            weights = [(part - part.amax(-1, keepdim=True)).exp() for part in scores.split(16, -1)]
+        if self.bug.startswith("no rescaling"):
+            size = int(self.bug.rpartition(" ")[2])
+            parts = scores.split(size, -1)
+            weights = [(part - part.amax(-1, keepdim=True)).exp() for part in parts]
             weights = torch.cat(weights, -1)
             weights = weights / weights.sum(-1, keepdim=True)
         else:
@@ -274,7 +276,9 @@ LONG = {
     "blocks of 64": "of 70 tokens, output 0 depends on token 1, which is hidden",
     "cut at 64": "of 70 tokens, output 0 does not depend on token 64",
     "mask of 64": "masked differ by",
-    "no rescaling": "35 tokens that stand there twice differ by",
+    "no rescaling in blocks of 16": "35 tokens that stand there twice differ by",
+    "no rescaling in blocks of 64": "35 tokens that stand there twice differ by",
+    "no rescaling in blocks of 128": "100 tokens that stand there twice differ by",
     "scale by length": "35 tokens that stand there twice differ by",
 }
 

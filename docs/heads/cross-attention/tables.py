@@ -13,6 +13,7 @@ from torch import Tensor
 from attn_docs import attention_weights
 from attn_docs.sentence import embeddings
 from docs._kit.markdown import table
+from docs._kit.measured import load
 from docs._kit.text import texts
 
 INPUT_DIM = CONTEXT_DIM = 512
@@ -103,7 +104,10 @@ def _trained_parameters() -> int:
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     cached = cached_bytes(**WHISPER, dtype=torch.float16)
+    right = [value["value"] for value in load(__file__)["seeds"].values]
     return {
+        "seeds": str(len(right)),
+        "seeds_wrong": str(right.count(0)),
         "parameters": f"{_trained_parameters():,}",
         "high": f"{sequence_weights().max():.2f}",
         "whisper": f"{cached / 2**20:.0f} MiB",

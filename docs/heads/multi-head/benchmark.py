@@ -84,7 +84,9 @@ def jobs(book: Book, model: Model) -> list[Value]:
     pieces = book.pieces(500)
     x = pieces[:200, :-1]
     spaces = x == book.alphabet.index(" ")
-    values: list[Value] = []
+    seen_so_far = spaces.cumsum(1) / torch.arange(1, x.size(1) + 1)
+    even = seen_so_far[:, 2:].mean().item()  # a query's share of spaces among what it may see
+    values: list[Value] = [{"quantity": "spaces, even weights", "value": even}]
     for layer, weights in enumerate(model.run(x)[1]):
         for head in range(weights.size(1)):
             seen = weights[:, head, 2:]  # the first characters have none two before them

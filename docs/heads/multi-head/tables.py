@@ -126,7 +126,8 @@ def jobs(language: str) -> str:
         for layer in range(1, LAYERS + 1)
         for head in range(1, LOOKED_AT + 1)
     )
-    caption = text["caption"].format(loss=losses()[LOOKED_AT][0])
+    even = measured("spaces, even weights")
+    caption = text["caption"].format(loss=losses()[LOOKED_AT][0], even=even)
     return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
 
 
@@ -152,11 +153,15 @@ def sentence_numbers() -> dict[str, str]:
 def trained_numbers() -> dict[str, str]:
     """Return what the sentences on the trained model say."""
     removed = {"most": 1, "least": 3, "copy": 4}
-    training = load(__file__)["trained"].values[0]
+    training, jobs = load(__file__)["trained"].values[0], load(__file__)["jobs"]
+    spaces = sorted(v["value"] for v in jobs.values if v["quantity"] == "spaces")
     return {
         "context": str(CONTEXT),
         "least": f"{LEAST}",
         "looked_at": str(LOOKED_AT),
+        "spaces": f"{spaces[-1]:.2f}",
+        "spaces_next": f"{spaces[-2]:.2f}",
+        "spaces_even": f"{jobs('spaces, even weights'):.2f}",
         "parameters": f"{training['parameters']:,}",
         "steps": f"{training['steps']:,}",
         **{f"removed_{name}": f"{rise_without(1, head):.2f}" for name, head in removed.items()},

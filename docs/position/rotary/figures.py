@@ -203,6 +203,15 @@ def _ticks(axes: Axes, panel: str) -> None:
     chart.set_ticks(axes, "y", y if panel == "near" else dict.fromkeys(y, ""))
 
 
+def _band(half: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Outline the lowest scores of each 64 tokens, and back along the highest."""
+    scores, starts = (
+        carried(half, torch.arange(FAR + 64)).view(-1, 64),
+        torch.arange(0, FAR + 64, 64),
+    )
+    return torch.cat((starts, starts.flip(0))), torch.cat((scores.amin(1), scores.amax(1).flip(0)))
+
+
 def carry(language: str) -> str:
     """Chart the score over the distance for the fast half of a head's pairs and the slow half."""
     text, (width, height) = texts(__file__, "carry", language), (400, 220)
@@ -214,11 +223,13 @@ def carry(language: str) -> str:
             axes.set_xlim(0, last)
             axes.set_ylim(-0.6, 1.08)
             _ticks(axes, panel)
-            distances = torch.arange(0, last + 1, last // 24 if panel == "near" else 32)
+            distances = torch.arange(0, last + 1, 1 if panel == "near" else 32)
             for half, colour in lines.items():
                 gid = f"part:{panel}-{half}"
-                score = carried(half, distances)
-                axes.plot(distances, score, color=colour, linewidth=1.5, gid=gid)
+                if (panel, half) == ("far", "fast"):
+                    axes.fill(*_band(half), color=colour, alpha=0.4, lw=0, gid=gid)
+                    continue
+                axes.plot(distances, carried(half, distances), color=colour, lw=1.5, gid=gid)
                 if panel == "near":
                     height_of = {"fast": 0.52, "slow": 0.86}[half]
                     axes.text(last, height_of, text[half], ha="right", va="center")

@@ -76,14 +76,14 @@ def hosts(language: str) -> str:
 
 
 def score(language: str) -> str:
-    """Return how much wrong code was caught: the planted bugs, then what others had written."""
+    """Return how much wrong code was caught: what others had written, then the planted bugs."""
     text = texts(__file__, "score", language)
     rows = [
         (
             text[part].format(layers=len(groups(part))),
             *(str(count(name, part)) for name in ("wrong", "caught", "named")),
         )
-        for part in FORMS + STRANGERS
+        for part in STRANGERS + FORMS
     ]
     return f"{table(text['header'], rows)}\n\n{NOW.caption(text['caption'], language)}"
 

@@ -3,10 +3,13 @@
 import tomllib
 from pathlib import Path
 
+import torch
+
 from docs._kit.text import texts
 from docs._tools.api_pages import exports
 
 TASKS = Path(__file__).with_name("tasks.toml")
+PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
 
 def tasks(language: str) -> str:
@@ -16,10 +19,17 @@ def tasks(language: str) -> str:
         words["task"].format(
             want=task[language],
             use=", ".join(map(link, task["use"])),
-            recipe=words["recipe"].format(anchor=task["recipe"]) if "recipe" in task else "",
+            recipe=shown(task, words),
         )
         for task in tomllib.loads(TASKS.read_text(encoding="utf-8"))["task"]
     )
+
+
+def shown(task: dict[str, str], words: dict[str, str]) -> str:
+    """Return the link to what shows a task: a recipe, or the place in a chapter."""
+    if "recipe" in task:
+        return words["recipe"].format(anchor=task["recipe"])
+    return words["chapter"].format(address=task["chapter"])
 
 
 def link(name: str) -> str:
@@ -28,3 +38,14 @@ def link(name: str) -> str:
 
 
 TABLES = {"tasks": tasks}
+
+
+def numbers() -> dict[str, str]:
+    """Return what the package needs, from its own description, and what it is tested with."""
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
+    needs = dict(need.split(">=") for need in project["dependencies"] if ">=" in need)
+    return {
+        "python": project["requires-python"].removeprefix(">="),
+        "torch": needs["torch"],
+        "tested": torch.__version__.partition("+")[0],
+    }

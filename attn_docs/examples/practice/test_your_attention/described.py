@@ -5,12 +5,12 @@ from attn_docs.testing import check_attention
 
 
 def flash(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False):
-    """The names, the layout and the two results of flash-attn, computed by PyTorch."""
+    """The names, the layout and the alignment of flash-attn, computed by PyTorch."""
     q, k, v = (t.transpose(1, 2) for t in (q, k, v))  # from (batch, length, heads, size)
-    y = F.scaled_dot_product_attention(
-        q, k, v, dropout_p=dropout_p, is_causal=causal, scale=softmax_scale
-    )
-    return y.transpose(1, 2), None
+    n, m = q.size(2), k.size(2)
+    mask = torch.ones(n, m, dtype=torch.bool).tril(m - n) if causal else None  # lower right
+    y = F.scaled_dot_product_attention(q, k, v, mask, dropout_p, scale=softmax_scale)
+    return y.transpose(1, 2)
 
 def biased(query, key, value, bias=None):
     scores = query @ key.mT / query.size(-1) ** 0.5
