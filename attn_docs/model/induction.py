@@ -1,3 +1,4 @@
+# skip: as a program it trains the model and writes its weights
 """Induction: the task, the two-layer model that learns it, and the scores of its heads.
 
 `python -m attn_docs.model.induction` trains the model and stores its weights.
