@@ -128,6 +128,7 @@ class Block(nn.Module):
 
     $$\text{pre:}\quad x \leftarrow x + \operatorname{Attention}(\operatorname{norm}_1(x)), \quad
     x \leftarrow x + \operatorname{MLP}(\operatorname{norm}_2(x))$$
+
     $$\text{post:}\quad x \leftarrow \operatorname{norm}_1(x + \operatorname{Attention}(x)), \quad
     x \leftarrow \operatorname{norm}_2(x + \operatorname{MLP}(x))$$
 

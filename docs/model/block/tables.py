@@ -1,0 +1,153 @@
+"""The parameters of published models by part, and the numbers that the chapter's sentences use."""
+
+import contextlib
+import functools
+import io
+import math
+import runpy
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import GPT2Config, LlamaConfig
+
+from attn_docs import GroupedQueryAttention, MultiHeadAttention, RotaryEmbedding
+from attn_docs.model import MLP, Block, DecoderModel, GatedMLP
+from docs._kit.markdown import table
+from docs._kit.text import texts
+from docs._tools.blocks import ROOT
+
+EXAMPLES = ROOT / "attn_docs/examples/model/block"
+PARTS = ("tokens", "positions", "attention", "mlp", "norms", "unembedding")
+LLAMA_3 = {"num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256}
+MODELS = {
+    "GPT-2 small": GPT2Config(),
+    "Llama 2 7B": LlamaConfig(),
+    "Llama 3 8B": LlamaConfig(**LLAMA_3),
+}
+
+
+@functools.cache
+def example(name: str) -> dict[str, Any]:
+    """Return what one of the page's programs has computed, by its names."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+
+
+def built(config: GPT2Config | LlamaConfig) -> DecoderModel:
+    """Return our model of a published one's sizes, without memory for its parameters."""
+    with torch.device("meta"):
+        return _gpt2(config) if isinstance(config, GPT2Config) else _llama(config)
+
+
+def _gpt2(config: GPT2Config) -> DecoderModel:
+    size = config.n_embd
+    blocks = [
+        Block(
+            MultiHeadAttention(size, config.n_head),
+            MLP(size, approximate="tanh"),
+            nn.LayerNorm(size),
+            nn.LayerNorm(size),
+        )
+        for _ in range(config.n_layer)
+    ]
+    options = {"max_length": config.n_positions, "norm": nn.LayerNorm(size), "tied": True}
+    return DecoderModel(config.vocab_size, size, blocks, **options)
+
+
+def _llama(config: LlamaConfig) -> DecoderModel:
+    size, heads = config.hidden_size, config.num_attention_heads
+    groups = config.num_key_value_heads or heads
+    rotary = RotaryEmbedding(size // heads)
+    blocks = [
+        Block(
+            GroupedQueryAttention(size, heads, groups, bias=False, rotary=rotary),
+            GatedMLP(size, config.intermediate_size),
+            nn.RMSNorm(size),
+            nn.RMSNorm(size),
+        )
+        for _ in range(config.num_hidden_layers)
+    ]
+    return DecoderModel(config.vocab_size, size, blocks, norm=nn.RMSNorm(size))
+
+
+def by_part(model: DecoderModel) -> dict[str, int]:
+    """Count a model's parameters by what they are for; a tied unembedding has none of its own."""
+    counts = dict.fromkeys(PARTS, 0)
+    marks = {
+        "token_embedding": "tokens",
+        "position_embedding": "positions",
+        "norm": "norms",
+        "mlp": "mlp",
+        "attention": "attention",
+        "output": "unembedding",
+    }
+    for name, parameter in model.named_parameters():
+        places = [part for mark, part in marks.items() if mark in name]
+        counts[places[0]] += parameter.numel()
+    return counts
+
+
+def parameters(language: str) -> str:
+    """Return the parameters of published models by part, with each part's share."""
+    text = texts(__file__, "parameters", language)
+    counts = [by_part(built(config)) for config in MODELS.values()]
+    totals = [sum(count.values()) for count in counts]
+    rows = [
+        (text[part], *(_share(n[part], all_) for n, all_ in zip(counts, totals, strict=True)))
+        for part in PARTS
+    ]
+    rows.append((text["total"], *(f"{total / 1e6:,.1f} M" for total in totals)))
+    return f"{table([text['part'], *MODELS], rows)}\n\n{text['caption']}"
+
+
+def _share(count: int, total: int) -> str:
+    if not count:
+        return "0"
+    share = f"{count / total:.0%}" if count >= 0.005 * total else "< 1%"
+    return f"{count / 1e6:,.{1 if count >= 1e5 else 2}f} M, {share}"
+
+
+TABLES = {"parameters": parameters}
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the chapter's sentences use."""
+    sentence, stream, deep = example("sentence"), example("sum_of_parts"), example("deep")
+    parts, found = sentence["parts"], example("pre_or_post")["found"]
+    columns = sentence["FEATURES"]
+    shares = sentence["model"](sentence["tokens"])[0, -1].softmax(-1).tolist()
+    added = stream["norms"][1:-1]
+    gpt2 = by_part(built(MODELS["GPT-2 small"]))
+    last = {
+        name: [found[name, count][-1].item() for count in (2, 8, 32)] for name in ("pre", "post")
+    }
+    return {
+        "animal": f"{parts[1][columns.index('animal')]:.2f}",
+        "neuron": f"{parts[2][columns.index('dreaming')]:.2f}",
+        "dreams": f"{shares[4]:.2f}",
+        "sleeps": f"{shares[2]:.2f}",
+        "start": f"{stream['norms'][0]:.1f}",
+        "sum": f"{stream['norms'][-1]:.1f}",
+        "added_least": f"{min(added):.1f}",
+        "added_most": f"{max(added):.1f}",
+        "added_total": f"{sum(added):.0f}",
+        "squares": f"{math.hypot(*stream['norms'][:-1]):.1f}",
+        "own": f"{deep['alike']['right'][0]:.2f}",
+        "dropped_own": f"{deep['alike']['dropout on the stream'][0]:.2f}",
+        "alike": f"{deep['alike']['no residual'][1]:.2f}",
+        "spread": f"{deep['spread'][0]:.2f}",
+        "spread_unnormed": f"{deep['spread'][1]:.2f}",
+        "survives": f"{0.9**24:.0%}",
+        "gated_hidden": f"{MODELS['Llama 2 7B'].intermediate_size:,}",
+        "mlp_share": f"{gpt2['mlp'] / sum(gpt2.values()):.0%}",
+        "attention_share": f"{gpt2['attention'] / sum(gpt2.values()):.0%}",
+        **{
+            f"{name}_last_{count}": f"{value:.2f}"
+            for name, values in last.items()
+            for count, value in zip((2, 8, 32), values, strict=True)
+        },
+        "pre_first_32": f"{found['pre', 32][0]:.2f}",
+        "post_first_32": f"{found['post', 32][0]:.2f}",
+        "ratio_32": f"{last['post'][2] / last['pre'][2]:.0f}",
+    }
