@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # whole files to each of two processes
 TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: serve site offline test audit outputs figures verified bench timings mutants lint chapter new-bug
+.PHONY: serve site offline test audit outputs figures models verified bench timings mutants lint chapter new-bug
 
 # on another port: make serve PORT=8001
 serve: .venv/site.done
@@ -40,6 +40,12 @@ outputs: .venv/test.done
 
 figures: .venv/test.done
 	$(BIN)/python -m docs._tools.generate figures $(PAGE)
+
+# trains the shipped models again, each on one thread, and writes their weights
+models: export OMP_NUM_THREADS := 1
+models: .venv/test.done
+	$(BIN)/python -m attn_docs.model.induction
+	$(BIN)/python -m docs.model.induction.weights
 
 # after every block has run, names the running PyTorch under each; BIN=… for that of another environment
 verified: .venv/test.done

@@ -1,1 +1,1 @@
-"""Wrong versions of what stands around attention in a model."""
+"""Wrong versions of what models are made of and looked at with."""

@@ -1,0 +1,6 @@
+"""Bug: the accuracy counts the first copy too, which no model can know."""
+
+
+def accuracy(logits, tokens, repeated):  # b n V, b n + 1, b n
+    right = logits.argmax(-1) == tokens[:, 1:]  # b n
+    return right.float().mean()  # wrong: right[repeated].float().mean()
