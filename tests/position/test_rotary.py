@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import math
+import runpy
 from collections.abc import Callable
 from types import ModuleType
 
@@ -32,6 +33,7 @@ from attn_docs import (
 )
 from attn_docs.testing import Adapter, check_module
 from docs._kit import measured
+from docs._tools.blocks import ROOT
 from docs._tools.page import page_module
 from tests.kit import error, load_exhibit, normal
 
@@ -952,3 +954,34 @@ def test_the_formula_of_a_score() -> None:
         rotary(keys[None, None], torch.tensor(asked)),
     )
     assert error(found[0, 0], torch.softmax(score, dim=-1)) <= 1e-12
+
+
+# --- the page's class with frequencies of its own ---------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def rescaled() -> type[RotaryEmbedding]:
+    """Return the class that the page shows."""
+    path = ROOT / "attn_docs/examples/position/rotary/rescaled.py"
+    found: type[RotaryEmbedding] = runpy.run_path(str(path))["Rescaled"]
+    return found
+
+
+def test_rescaled_frequencies_survive_a_cast_of_the_layer(
+    rescaled: type[RotaryEmbedding],
+) -> None:
+    omega = 500000.0 ** -(torch.arange(0, 8, 2) / 8)
+    layer = MultiHeadAttention(16, 2, rotary=rescaled(omega)).to(torch.bfloat16)  # type: ignore[arg-type]
+    x, positions = normal(1, 2, 3, 8).float(), torch.tensor([100, 1000, 9000])
+    expected = apply_rotary(x, positions, theta=500000.0)
+    assert error(layer.rotary(x, positions), expected) < 1e-3
+    assert not list(layer.rotary.buffers())
+
+
+def test_rescaled_rotates_the_same_when_called_as_by_rotate(
+    rescaled: type[RotaryEmbedding],
+) -> None:
+    rotary = rescaled(torch.tensor([0.3, 0.02]))  # type: ignore[arg-type]
+    x, positions = normal(2, 3, 5, 4).float(), torch.arange(5)
+    assert torch.equal(rotary(x, positions), rotary.rotate(x, x, positions)[1])
+    assert error(rotary(x, positions), apply_rotary(x, positions)) > 0.1
