@@ -22,3 +22,4 @@ line = "tea 23rd of september 1987"
 states, last = model.encode(to_indices([line]))  # 1 n d, 1 d
 written, looked = write(model, states[0], last[0])
 print(to_texts(written[None]), torch.allclose(looked, model.align(line)[1], atol=1e-6))
+#> ['1987-09-23'] True

@@ -13,3 +13,6 @@ for name, given in {
 }.items():
     model.encode = lambda _, given=given: given  # what the decoder is given
     print(*to_texts(model(source)[0].argmax(-1)), name)
+#> 1997-09-23 as it is
+#> 1997-11-23 states of the month from “nov”
+#> 1997-09-23 last state from the line with “nov”

@@ -10,3 +10,7 @@ for seen, begun in ((16, 16), (2, 16), (16, 2), (2, 2)):
     written = to_texts(model(read[seen])[0].argmax(-1))
     right = sum(map(str.__eq__, written, dates)) / len(dates)
     print(f"looks at states of {seen:2} words, starts after {begun:2}: {right:.1%} right")
+#> looks at states of 16 words, starts after 16: 81.4% right
+#> looks at states of  2 words, starts after 16: 84.8% right
+#> looks at states of 16 words, starts after  2: 97.3% right
+#> looks at states of  2 words, starts after  2: 100.0% right

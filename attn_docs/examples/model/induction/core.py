@@ -27,5 +27,6 @@ print("".join(symbols[best] for best in output[5:].argmax(-1)))
 
 from attn_docs.model.induction import encode, induction_score, previous_token_score
 
-print(previous_token_score(first) > 0.99, induction_score(second[None], encode(text)) > 0.99)
-#> tensor(True) tensor(True)
+scores = previous_token_score(first), induction_score(second[None], encode(text))
+print([score.item() > 0.99 for score in scores])
+#> [True, True]
