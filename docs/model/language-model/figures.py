@@ -79,7 +79,7 @@ def order(language: str) -> str:
             values = [at["nats"][kind] - floor[kind] for at in seen]
             line = {"linestyle": style, "color": colour, "linewidth": 2}
             axes.plot([at["step"] for at in seen], values, **line, gid=f"part:{kind.split()[0]}")
-            up = {"dream": 4, "animal again": -9}.get(kind, 3)
+            up = {"dream": 5, "animal again": -10}.get(kind, 8)
             place = {"xytext": (6, up), "textcoords": "offset points", "va": "center"}
             axes.annotate(label, (seen[-1]["step"], values[-1]), **place)
         axes.set_xlim(100, seen[-1]["step"])

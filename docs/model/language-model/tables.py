@@ -299,6 +299,7 @@ def numbers() -> dict[str, str]:
         "batch": str(BATCH),
         "bug_count": str(len(load_bugs()[1])),
         "bug_steps": str(BUG_STEPS),
+        "colour_again": f"{judged()['model']['colour again']:.2f}",
         "context": str(CONTEXT),
         "cpu_seconds": f"{told['cpu_seconds']:.0f}",
         "dream": f"{judged()['model']['dream']:.2f}",

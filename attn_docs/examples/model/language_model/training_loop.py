@@ -5,7 +5,7 @@ from attn_docs.model.language_model import batch_of, language_model, tell_storie
 
 model = language_model(seed=0)  # random weights
 optimizer = torch.optim.AdamW(model.parameters(), lr=4e-3)
-for step in range(76):
+for step in range(51):
     tokens, targets = batch_of(tell_stories(16, seed=step))  # b n: new stories each time
     loss = cross_entropy(model(tokens).flatten(0, 1), targets.flatten())
     optimizer.zero_grad()  # forget the gradients of the step before
@@ -16,4 +16,3 @@ for step in range(76):
 #> step 0: 3.4 nats a character
 #> step 25: 1.4 nats a character
 #> step 50: 0.7 nats a character
-#> step 75: 0.4 nats a character
