@@ -72,7 +72,7 @@ def tell_story(chance: random.Random) -> list[Part]:
 
         from attn_docs.model.language_model import tell_story
 
-        print("".join(part.text for part in tell_story(random.Random(3)))[:42])
+        print("".join(part.text for part in tell_story(random.Random(3)))[:41])
         #> leo has a grey owl and mia has a red hen.
         ```
     """
