@@ -8,8 +8,8 @@ for options in (
     {"temperature": 2.0, "top_k": 2},  # as bold, but of the two likeliest only
 ):
     written = continue_text(model, prompt, **options)[len(prompt) :]
-    print("…" + written.strip("\n")[:88])
+    print("…" + written.strip("\n")[:90])
 #> … has a black cat. the cat sleeps in the hay. it dreams of milk. ann sees the black cat.
-#> … has a brown dog. the owl sleeps in the barn. it dreams of moths. ann feeds the brown ow
+#> … has a brown dog. the owl sleeps in the barn. it dreams of moths. ann feeds the brown owl.
 #> … has a brown do the fo. napsepsen the hay. bln dreamepicon. ann.epeses un tahe leowl.
-#> … has a brown cat. the cat sleeps in the barn. it dreeams of mice. ann feeds the brown co
+#> … has a brown cat. the cat sleeps in the barn. it dreeams of mice. ann feeds the brown cobe
