@@ -343,5 +343,5 @@ def main() -> None:
         save_weights(name, model.state_dict(), command=command, measured=measured)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and __spec__ is not None:  # by python -m; shown on a page it trains none
     main()
