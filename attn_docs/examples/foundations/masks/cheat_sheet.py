@@ -12,7 +12,7 @@ x = torch.randn(2, 2, 3, 4)  # b h n d
 wanted = F.scaled_dot_product_attention(x, x, x, attn_mask=mask)
 numbers = torch.where(mask, 0.0, -torch.inf)
 print(torch.allclose(F.scaled_dot_product_attention(x, x, x, attn_mask=numbers), wanted))
-# > True
+#> True
 
 # nn.MultiheadAttention: two masks, or one for each head of each text, or that in numbers
 module = torch.nn.MultiheadAttention(8, num_heads=2, batch_first=True)
@@ -21,7 +21,7 @@ two = module(y, y, y, attn_mask=~causal, key_padding_mask=attention_mask == 0)[0
 one = module(y, y, y, attn_mask=(~mask[:, 0]).repeat_interleave(2, 0))[0]
 added = module(y, y, y, attn_mask=numbers[:, 0].repeat_interleave(2, 0))[0]
 print(torch.allclose(one, two), torch.allclose(added, two))
-# > True True
+#> True True
 
 # FlexAttention: a function, in a model given to create_block_mask
 
@@ -31,6 +31,6 @@ def may(b, _h, q, k):
 
 
 print(torch.equal(create_mask(may, 2, None, 3, 3, device="cpu"), mask))
-# > True
+#> True
 
 # x-transformers: mask=attention_mask.bool(); Hugging Face's models: attention_mask as it is
