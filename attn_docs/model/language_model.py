@@ -1,3 +1,4 @@
+# skip: as a program it trains the model and writes its weights
 """A language model that trains in a minute: a grammar's short stories, character by character."""
 
 import copy
@@ -34,7 +35,7 @@ PLACES = ("in the barn", "in the hay", "on the roof", "under a tree")
 MEETS = ("calls", "feeds", "sees")
 
 EMBED_DIM, NUM_HEADS, NUM_BLOCKS = 64, 4, 2
-HELD_OUT = 1_000_000  # the seed of stories that are never trained on
+HELD_OUT = 1_000_000  # the seed of stories that the model is judged by
 CONTEXT = 128  # characters; no story is longer
 BATCH, STEPS, RATE = 16, 2600, 4e-3
 WATCHED = (0, 25, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1000, 1300, 1600, 2000, 2600)
@@ -71,7 +72,7 @@ def tell_story(chance: random.Random) -> list[Part]:
 
         from attn_docs.model.language_model import tell_story
 
-        print("".join(part.text for part in tell_story(random.Random(3)))[:42])
+        print("".join(part.text for part in tell_story(random.Random(3)))[:41])
         #> leo has a grey owl and mia has a red hen.
         ```
     """

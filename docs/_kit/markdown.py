@@ -1,9 +1,11 @@
 """Markdown tables from rows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table whose columns but the first are aligned to the right."""
-    rule = ["---", *["---:"] * (len(header) - 1)]
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[int] = (0,)
+) -> str:
+    """Return a Markdown table whose columns are aligned to the right, but for those of words."""
+    rule = ["---" if column in words else "---:" for column in range(len(header))]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *rows))

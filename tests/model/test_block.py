@@ -25,7 +25,10 @@ MENDED = {
     "post_for_pre": ("False", "True"),
     "shared_norm": ("attention_norm", "mlp_norm"),
     "norm_over_sequence": ("[1:]", "[2:]"),
-    "dropout_on_stream": ("F.dropout(x + attended, p)", "x + F.dropout(attended, p)"),
+    "dropout_on_stream": (
+        "F.dropout(x + attended, p, layer.training)",
+        "x + F.dropout(attended, p, layer.training)",
+    ),
     "final_norm_missing": ("(x)", "(model.norm(x))"),
 }
 

@@ -1,4 +1,4 @@
-"""The distance by itself: the date always comes first, and what follows it says nothing."""
+"""The distance by itself: words that say nothing stand on one side of the date, or the other."""
 
 import statistics
 import time
@@ -17,27 +17,38 @@ from docs._kit.measure import kernel_of, one_thread
 from docs._kit.measured import Measurement, measurement
 
 SIZE, SEEDS, STEPS = 64, (0, 1, 2), 1000
-AFTER = 6  # words, where the date always comes first
+AFTER = 6  # words, on one side of the date
 EXTRA = (0, 2, 4, 8, 12, 16)  # words after the date, for the shipped models
 TESTED = 1000
 
 
 class Way(NamedTuple):
-    """What translates: how large its states are, whether it looks back, from where it reads."""
+    """What translates: how large its states are, whether it looks back, and where the date is."""
 
     size: int
     attends: bool
     lines: str = "date first"
     backwards: bool = False
 
+    def words(self) -> dict[str, int]:
+        """Return how many words stand before the date, and how many after it."""
+        last = self.lines == DATE_LAST
+        return {"before": AFTER if last else 0, "after": 0 if last else AFTER}
 
-FAR = [Way(SIZE, attends=False), Way(SIZE, attends=False, backwards=True), Way(SIZE, attends=True)]
+
+DATE_LAST = "date last"
+FAR = {
+    "forwards": Way(SIZE, attends=False),
+    "near": Way(SIZE, attends=False, lines=DATE_LAST),
+    "backwards": Way(SIZE, attends=False, backwards=True),
+    "far": Way(SIZE, attends=True),
+}
 
 
 def summary(way: Way) -> list[dict[str, Any]]:
     """Train a translator once a seed; return mean, lowest and highest, and the seconds it took."""
     found, seconds = [], []
-    lines = draw_lines(TESTED, EXAMINED, unseen=True, before=0, after=AFTER)
+    lines = draw_lines(TESTED, EXAMINED, unseen=True, **way.words())
     for seed in SEEDS:
         start = time.process_time()
         model = train_translator(
@@ -45,8 +56,7 @@ def summary(way: Way) -> list[dict[str, Any]]:
             attends=way.attends,
             seed=seed,
             steps=STEPS,
-            before=0,
-            after=AFTER,
+            **way.words(),
             backwards=way.backwards,
         )
         seconds.append(time.process_time() - start)
@@ -80,6 +90,6 @@ def longer(*, attends: bool) -> list[dict[str, Any]]:
 def measure() -> dict[str, Measurement]:
     """Train every way, once a seed, on one thread; then examine the shipped models."""
     with one_thread():
-        far = [value for way in FAR for value in summary(way)]
+        far = [value for way in FAR.values() for value in summary(way)]
         after = [value for attends in (True, False) for value in longer(attends=attends)]
     return {"far": measurement(far, threads=1), "longer": measurement(after, threads=1)}

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attn_docs.model.alignment import load_translator
 from docs._kit import chart
-from docs._kit.draw import ACCENT, INK, SHADE, canvas, finish, write
+from docs._kit.draw import ACCENT, INK, canvas, finish, write
 from docs._kit.text import texts
 
 from .benchmark import EXTRA
@@ -48,8 +48,7 @@ def draw_map(parent: drawsvg.DrawingParentElement, line: str, left: float, top: 
     for row, column in itertools.product(range(len(rows)), range(len(line))):
         if rows[row][column] >= LEAST:
             place = (left + column * CELL, top + 20 + row * CELL, CELL, CELL)
-            # the square root shows small weights too
-            shade = round(SHADE * rows[row][column] ** 0.5, 2)
+            shade = round(rows[row][column], 2)
             shades.append(drawsvg.Rectangle(*place, fill_opacity=shade))
     group.append(shades)
     for row, character in enumerate(DAY.isoformat()):

@@ -1,14 +1,19 @@
 """How often the translators of dates are right, as measured, and what the page says of it."""
 
 from collections.abc import Callable
+from unittest.mock import patch
+
+import torch
 
 from attn_docs.model import describe_weights
-from attn_docs.model.alignment import draw_lines, load_translator, to_indices
+from attn_docs.model.alignment import draw_lines, load_translator, to_indices, to_texts
 from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
 from .benchmark import AFTER, EXAMINED, EXTRA, FAR, SIZE, TESTED, Way
+
+SEEN = 2  # words after a date, the most in training
 
 
 def right_after(*, attends: bool) -> dict[int, float]:
@@ -33,7 +38,8 @@ def distance(language: str) -> str:
     text = texts(__file__, "distance", language)
     measured = load(__file__)["far"]
     rows = []
-    for name, way in zip(("forwards", "backwards", "attention"), FAR, strict=True):
+    for name in ("forwards", "near", "far"):
+        way = FAR[name]
         mean, low, high = _spread(way)
         told = mean if low == high else text["range"].format(mean=mean, low=low, high=high)
         rows.append((text[name], told, f"{measured('seconds', **way._asdict()):.0f}"))
@@ -74,6 +80,33 @@ def parts() -> dict[str, str]:
     }
 
 
+@torch.no_grad()
+def begun() -> dict[str, str]:
+    """Return how often the shipped model is right in its longest lines, with a part exchanged.
+
+    Once it looks at the states of two words after the date alone, once it starts from the last of
+    them; the other part is that of the whole line.
+    """
+    model, words = load_translator(), EXTRA[-1]
+    lines = draw_lines(TESTED, EXAMINED, unseen=True, before=0, after=words)
+    whole = to_indices([text for text, _ in lines])
+    short = to_indices([text.rsplit(" ", words - SEEN)[0] for text, _ in lines])
+    (states, last), (few, early) = model.encode(whole), model.encode(short)
+    found = {}
+    for name, source, given in (("start", whole, (states, early)), ("keys", short, (few, last))):
+        with patch.object(model, "encode", return_value=given):
+            written = to_texts(model(source)[0].argmax(-1))
+        right = sum(ours == line.iso for ours, line in zip(written, lines, strict=True))
+        found[f"short_{name}"] = _percent(right / len(lines))
+    return found
+
+
+def second_digit() -> int:
+    """Count the years from 40 to 59 whose last digit has more of the first step's weight."""
+    looks = (load_translator().align(f"16.8.{year}")[1][0] for year in range(40, 60))
+    return sum(bool(weights[-1] > weights[-2]) for weights in looks)
+
+
 def numbers() -> dict[str, str]:
     """Return what the page says of both models."""
     longer = {
@@ -81,8 +114,9 @@ def numbers() -> dict[str, str]:
         for name, attends in (("attention", True), ("last", False))
         for words, right in right_after(attends=attends).items()
     }
-    names = ("forwards", "backwards", "far")
-    far = {name: _spread(way)[0] for name, way in zip(names, FAR, strict=True)}
+    far = {name: _spread(way)[0] for name, way in FAR.items()}
+    low, high = _spread(FAR["forwards"])[1:]
+    far |= {"forwards_low": low, "forwards_high": high, "near_size": str(SIZE)}
     shipped = {
         f"{name}_{told}": value
         for name, weights in (("shipped", "alignment"), ("shipped_last", "alignment-last-state"))
@@ -93,7 +127,8 @@ def numbers() -> dict[str, str]:
         )
     }
     year = {"share_year": _percent(share_of_year())}
-    return longer | far | shipped | parts() | _setting() | year
+    exchanged = begun() | {"second_digit": str(second_digit()), "longest": str(EXTRA[-1])}
+    return longer | far | shipped | parts() | _setting() | year | exchanged
 
 
 TABLES: dict[str, Callable[[str], str]] = {"distance": distance}

@@ -147,6 +147,7 @@ def numbers() -> dict[str, str]:
             for name, values in last.items()
             for count, value in zip((2, 8, 32), values, strict=True)
         },
+        "pre_first_2": f"{found['pre', 2][0]:.2f}",
         "pre_first_32": f"{found['pre', 32][0]:.2f}",
         "post_first_32": f"{found['post', 32][0]:.2f}",
         "ratio_32": f"{last['post'][2] / last['pre'][2]:.0f}",

@@ -14,6 +14,7 @@ SEEDS, LAYERS = (0, 1, 2), (1, 2)
 EVERY, UNTIL = 20, 600  # steps between two looks at a model in training, and of the last
 EARLY, LATE = 100, 140  # steps before and after the moment at which it is learned
 SEQUENCES = 256  # that a model is examined on
+LATELY, LONG_AGO = range(4), range(9, 16)  # how many places back a single layer looks
 
 Value = dict[str, Any]
 
@@ -50,10 +51,28 @@ def trained(layers: int, seed: int) -> dict[str, list[Value]]:
     of = {"layers": layers, "seed": seed}
     ends = values(behaviour(model, examples))
     ends.append({"quantity": "CPU time", "value": round(seconds, 1), "unit": "s"})
+    if layers == 1:
+        ends += by_distance(model, examples.tokens[:, :-1])
     return {
         "trained": [{**of, "steps": STEPS, **value, "kernel": kernel} for value in ends],
         "curve": [{**of, **value, "kernel": kernel} for value in curve],
     }
+
+
+@torch.no_grad()
+def by_distance(model: DecoderModel, tokens: torch.Tensor) -> list[Value]:
+    """Return how much of its weight a single layer gives to what stood lately, and long ago.
+
+    Queries of the second half, which have seen enough of both.
+    """
+    weights = model(tokens, need_weights=True)[1][0][:, 0]  # b n n
+    half = tokens.size(1) // 2
+    back = [weights.diagonal(-far, -2, -1)[:, -half:].mean().item() for far in range(half)]
+    places = {"lately": LATELY, "long ago": LONG_AGO}
+    return [
+        {"quantity": name, "value": round(sum(back[i] for i in far), 4), "unit": "ratio"}
+        for name, far in places.items()
+    ]
 
 
 def told(layers: int, value: Value) -> bool:

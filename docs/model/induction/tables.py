@@ -27,13 +27,15 @@ from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import EARLY, LATE, LAYERS, SEEDS, SEQUENCES
+from .benchmark import EARLY, LATE, LATELY, LAYERS, LONG_AGO, SEEDS, SEQUENCES
+from .rules import rules, torn
 
 WORKED = ("zqvx-zqv", "the cat. the c", "plough")  # an unknown word, a known one, no repetition
 LEAST = 0.05  # smaller weights are not drawn
 LEAST_SHARE = 0.25  # smaller elements of a circuit, as shares of the largest, are not drawn
 TOP = 3  # predictions that are shown
 DISTANCE = 8  # places between query and key, where the match is shown
+TWO_ENDS = "abcabdab"  # after the last token, two may follow
 
 
 class Seen(NamedTuple):
@@ -118,7 +120,6 @@ def compared(language: str) -> str:
             f"{trained('accuracy', **of):.3f}",
             f"{trained('previous', layer=1, **of):.2f}",
             f"{trained('induction', layer=layers, **of):.2f}",
-            f"{trained('CPU time', **of):.1f}",
         )
 
     rows = (row(layers, seed) for layers in LAYERS for seed in SEEDS)
@@ -183,6 +184,43 @@ def too_many_places() -> tuple[float, float]:
     return right.mean().item(), (weights * induction_targets(tokens)).sum(-1).mean().item()
 
 
+def of_rules() -> dict[str, str]:
+    """Return what simple rules reach, and the model where matches agree and where they do not."""
+    examples = examined()
+    tokens = examples.tokens[:, :-1]
+    where = {"torn": torn(examples)}
+    where["agreed"] = examples.repeated & ~where["torn"]
+    found = {name: f"{share:.2f}" for name, share in rules(examples)._asdict().items()}
+    for name, query in (("whole", True), ("blind", False)):
+        right = composed(model(), tokens, query=query)[0].argmax(-1) == examples.tokens[:, 1:]
+        for place, mask in where.items():
+            found[f"{name}_{place}"] = f"{right[mask].double().mean().item():.2f}"
+    share = where["torn"].sum().item() / examples.repeated.sum().item()
+    return found | {"torn": f"{100 * share:.0f}%"}
+
+
+@torch.no_grad()
+def of_texts() -> dict[str, str]:
+    """Return what the model makes of single texts, and where layer 1 looks besides one back."""
+    unknown, ends = seen("plough"), seen(TWO_ENDS)
+    logits = model()(encode(TWO_ENDS))[0, -1].softmax(-1)
+    with head_off(model(), 0):
+        alone = seen(WORKED[0])
+    first = model()(examined().tokens[:, :-1], need_weights=True)[1][0][:, 0]
+    far = [own(match_circuit(model(), distance)) for distance in range(1, CONTEXT)]
+    return {
+        "unknown": f"{unknown.likely[-1][0][1]:.2f}",
+        "itself": f"{unknown.maps[1][-1][-1]:.2f}",
+        "alone": f"{alone.likely[-1][0][1]:.2f}",
+        "nearer": f"{logits[SYMBOLS.index('d')].item():.2f}",
+        "further": f"{ends.likely[-1][0][1]:.2f}",
+        "two_back": f"{first.diagonal(-2, -2, -1).mean().item():.2f}",
+        "distance": str(DISTANCE),
+        "matched_to": str(far.index(min(far))),
+        "matched_least": str(min(far)),
+    }
+
+
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     trained, curve = (load(__file__)[name] for name in ("trained", "curve"))
@@ -194,7 +232,7 @@ def numbers() -> dict[str, str]:
     seconds = [trained("CPU time", layers=2, seed=seed) for seed in SEEDS]
     scores = [trained("induction", layers=2, layer=2, seed=seed) for seed in SEEDS]
     cut = broken()
-    unknown, word = seen("plough"), seen(WORKED[0])
+    word = seen(WORKED[0])
     at = {step: curve("accuracy", layers=2, seed=0, step=step) for step in (EARLY, LATE)}
     peak = max(v["value"] for v in curve.values if v["quantity"] == "induction" and not v["seed"])
     return {
@@ -221,7 +259,13 @@ def numbers() -> dict[str, str]:
         "matched": str(own(match_circuit(model(), DISTANCE))),
         "copied": str(own(copy_circuit(model()))),
         "word": f"{word.likely[-1][0][1]:.2f}",
-        "unknown": f"{unknown.likely[-1][0][1]:.2f}",
+        "lately": f"{trained('lately', seed=0):.2f}",
+        "long_ago": f"{trained('long ago', seed=0):.2f}",
+        "lately_to": str(len(LATELY)),
+        "long_from": str(LONG_AGO[0]),
+        "long_to": str(LONG_AGO[-1]),
+        **of_rules(),
+        **of_texts(),
         **{f"without_{name}": f"{found.accuracy:.2f}" for name, found in cut.items()},
         **{f"score_{name}": f"{found.induction:.2f}" for name, found in cut.items()},
     }

@@ -79,11 +79,11 @@ def order(language: str) -> str:
             values = [at["nats"][kind] - floor[kind] for at in seen]
             line = {"linestyle": style, "color": colour, "linewidth": 2}
             axes.plot([at["step"] for at in seen], values, **line, gid=f"part:{kind.split()[0]}")
-            up = {"dream": 8}.get(kind, -6 if kind == "animal again" else 0)
+            up = {"dream": 5, "animal again": -10}.get(kind, 8)
             place = {"xytext": (6, up), "textcoords": "offset points", "va": "center"}
             axes.annotate(label, (seen[-1]["step"], values[-1]), **place)
         axes.set_xlim(100, seen[-1]["step"])
-        axes.set_ylim(-0.4, 6)
+        axes.set_ylim(-0.5, 7)
         chart.set_ticks(axes, "x", {step: str(step) for step in (100, 200, 400, 800, 1600)})
         chart.set_ticks(axes, "y", {level: str(level) for level in (0, 2, 4, 6)})
         figure.text(0, 212 / 220, text["nats"], va="top")

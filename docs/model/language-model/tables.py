@@ -31,6 +31,7 @@ from docs._kit.measured import load
 from docs._kit.text import texts
 from docs._tools.bugs import load as load_bugs
 
+from .benchmark import LEAST
 from .benchmark import STEPS as BUG_STEPS
 
 COUNTED, JUDGED = 5000, 100  # stories that n-grams count, and held-out stories
@@ -45,7 +46,7 @@ MOMENTS = (25, 75, 150, STEPS)
 
 @cache
 def held_out() -> list[Any]:
-    """Return the stories that no model has trained on."""
+    """Return the stories that models are judged by, drawn with a seed of their own."""
     return tell_stories(JUDGED, HELD_OUT)
 
 
@@ -118,7 +119,7 @@ def samples(language: str) -> str:
         for at in curve()
         if at["step"] in MOMENTS
     )
-    return f"{table(text['header'], rows)}\n\n{text['caption']}"
+    return f"{table(text['header'], rows, words=(0, 2))}\n\n{text['caption']}"
 
 
 def jobs(language: str) -> str:
@@ -135,7 +136,8 @@ def jobs(language: str) -> str:
         )
         for head, asks, at in JOBS
     )
-    return f"{table(text['header'], rows)}\n\n{text['caption'].format(judged=JUDGED)}"
+    caption = text["caption"].format(judged=JUDGED)
+    return f"{table(text['header'], rows, words=(0, 1, 2))}\n\n{caption}"
 
 
 @cache
@@ -171,9 +173,8 @@ def heads(language: str) -> str:
         for block, maps in enumerate(word_maps())
         for head, weights in enumerate(maps)
     ]
-    return (
-        f"{table(header, rows)}\n\n{text['caption'].format(story=text_of(held_out()[0]).strip())}"
-    )
+    caption = text["caption"].format(story=text_of(held_out()[0]).strip())
+    return f"{table(header, rows, words=range(len(header)))}\n\n{caption}"
 
 
 def _most(weights: torch.Tensor, words: list[str]) -> str:
@@ -195,7 +196,8 @@ def bugs(language: str) -> str:
         )
         for name in names
     )
-    return f"{table(text['header'], rows)}\n\n{measured.caption(text['caption'], language)}"
+    caption = measured.caption(text["caption"], language)
+    return f"{table(text['header'], rows, words=(0, 3))}\n\n{caption}"
 
 
 def bug_row(name: str, row: int) -> list[float]:
@@ -250,6 +252,12 @@ def passed() -> int:
     return next(int(at["step"]) for at in curve() if sum(at["nats"].values()) < trigram)
 
 
+def met_before() -> int:
+    """Return how many of the held-out stories happen to be among those trained on."""
+    trained_on = {text_of(parts) for parts in tell_stories(STEPS * BATCH, 0)}
+    return sum(text_of(parts) in trained_on for parts in held_out())
+
+
 def seed_numbers() -> dict[str, str]:
     """Return what three seeds ended at."""
     measured = load(__file__)["seeds"]
@@ -286,9 +294,12 @@ def numbers() -> dict[str, str]:
     model = trained_model()
     return {
         "alphabet": str(len(ALPHABET)),
+        "animals": f"{judged()['model']['animal']:.2f}",
+        "animals_floor": f"{judged()['floor']['animal']:.2f}",
         "batch": str(BATCH),
         "bug_count": str(len(load_bugs()[1])),
         "bug_steps": str(BUG_STEPS),
+        "colour_again": f"{judged()['model']['colour again']:.2f}",
         "context": str(CONTEXT),
         "cpu_seconds": f"{told['cpu_seconds']:.0f}",
         "dream": f"{judged()['model']['dream']:.2f}",
@@ -297,6 +308,10 @@ def numbers() -> dict[str, str]:
         "excess": f"{totals['model'] - totals['floor']:.1f}",
         "floor": f"{least_nats():.1f}",
         "floor_character": f"{least_nats() / characters():.3f}",
+        "judged": str(JUDGED),
+        "least_shown": str(LEAST),
+        "length": f"{characters():.0f}",
+        "met_before": str(met_before()),
         "model": f"{totals['model']:.1f}",
         "owner": f"{judged()['model']['owner']:.2f}",
         "passed": str(passed()),

@@ -1,17 +1,16 @@
 import torch
 
 
-def write(states, w, steps=10):  # states n d of the encoder; learned weights w, by their names
-    gru = [w[f"decoder.{part}_{side}"] for part in ("weight", "bias") for side in ("ih", "hh")]
-    state, previous, written, looked = states[-1], 0, [], []
+def write(model, states, state, steps=10):  # states n d; state d: where the decoder starts
+    previous, written, looked = torch.tensor(0), [], []  # 0: nothing is written yet
     for _ in range(steps):
-        hidden = w["attend.q_proj.weight"] @ state + states @ w["attend.k_proj.weight"].T  # n p
-        scores = torch.tanh(hidden) @ w["attend.score_proj.weight"][0]  # n
-        weights = torch.softmax(scores, dim=0)  # n
-        context = weights @ states  # d
-        inputs = torch.cat((w["embedding.weight"][previous], context))  # D + d
-        state = torch.gru_cell(inputs[None], state[None], *gru)[0]  # d: the next query
-        previous = (w["output.weight"] @ state + w["output.bias"]).argmax()
+        hidden = model.attend.q_proj(state) + model.attend.k_proj(states)  # n p: attention
+        scores = model.attend.score_proj(torch.tanh(hidden))[:, 0]  # n: attention
+        weights = torch.softmax(scores, dim=0)  # n, sum 1: attention
+        context = weights @ states  # d: attention
+        inputs = torch.cat((model.embedding(previous), context))  # D + d
+        state = model.decoder(inputs, state)  # d: the next query
+        previous = model.output(state).argmax()  # the likeliest character
         written, looked = [*written, previous], [*looked, weights]
     return torch.stack(written), torch.stack(looked)  # steps, steps n
 
@@ -20,6 +19,7 @@ from attn_docs.model.alignment import load_translator, to_indices, to_texts
 
 model = load_translator()
 line = "tea 23rd of september 1987"
-written, looked = write(model.encode(to_indices([line]))[0][0].detach(), model.state_dict())
+states, last = model.encode(to_indices([line]))  # 1 n d, 1 d
+written, looked = write(model, states[0], last[0])
 print(to_texts(written[None]), torch.allclose(looked, model.align(line)[1], atol=1e-6))
 #> ['1987-09-23'] True

@@ -11,13 +11,16 @@ config = LlamaConfig(
     hidden_size=D, num_attention_heads=h, num_key_value_heads=g, intermediate_size=80,
     num_hidden_layers=3, vocab_size=50, rms_norm_eps=1e-5, tie_word_embeddings=False,
 )  # fmt: skip
+rope = config.rope_parameters
+assert rope["rope_type"] == "default", "Llama 3.1 rescales its frequencies"
 theirs = LlamaForCausalLM(config).eval()
 for parameter in theirs.parameters():
     nn.init.normal_(parameter, std=0.2)
 
 
 def block():
-    attention = GroupedQueryAttention(D, h, g, bias=False, rotary=RotaryEmbedding(D // h))
+    rotary = RotaryEmbedding(D // h, theta=rope["rope_theta"])
+    attention = GroupedQueryAttention(D, h, g, bias=False, rotary=rotary)
     return Block(attention, GatedMLP(D, 80), nn.RMSNorm(D, 1e-5), nn.RMSNorm(D, 1e-5))
 
 

@@ -5,19 +5,20 @@ text = "zqvx-zqvx-z"
 symbols = sorted(set(text))
 tokens = torch.tensor([symbols.index(character) for character in text])
 n = len(text)
-me = F.one_hot(tokens).float()  # n V: which token stands here
-place = torch.eye(n)  # n n: and where
+me = F.one_hot(tokens).float()  # n V: a single 1 a row, at the token's number
+place = torch.eye(n)  # n n: a single 1 a row, at the place's number
 
 
 def attend(query, key, value):
-    scores = 20 * query @ key.mT  # n n
+    scores = 20 * query @ key.mT  # n n; 20 makes the softmax pick one
     future = torch.ones(n, n, dtype=torch.bool).triu(1)
     weights = scores.masked_fill(future, float("-inf")).softmax(-1)  # n n
     return weights @ value, weights
 
 
 # layer 1: each place asks for the place before it, and takes the token from there
-before, first = attend(place.roll(-1, 1), place, me)  # n V: which token stands before me
+ask = place.roll(-1, 1)  # n n: row i has its 1 at i - 1
+before, first = attend(ask, place, me)  # n V: which token stands before me
 before[0] = 0  # nothing stands before the first
 # layer 2: each token looks for a place after a token like itself, and takes what stands there
 output, second = attend(me, before, me)  # n V
@@ -26,5 +27,6 @@ print("".join(symbols[best] for best in output[5:].argmax(-1)))
 
 from attn_docs.model.induction import encode, induction_score, previous_token_score
 
-print(previous_token_score(first) > 0.99, induction_score(second[None], encode(text)) > 0.99)
-#> tensor(True) tensor(True)
+scores = previous_token_score(first), induction_score(second[None], encode(text))
+print([score.item() > 0.99 for score in scores])
+#> [True, True]

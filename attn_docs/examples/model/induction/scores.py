@@ -1,6 +1,7 @@
 import torch
 
 from attn_docs.model.induction import (
+    EXAMINED,
     behaviour,
     induction_score,
     load_model,
@@ -9,7 +10,7 @@ from attn_docs.model.induction import (
 )
 
 model = load_model()
-examples = repeated_tokens(256, torch.Generator().manual_seed(7))  # drawn in no training
+examples = repeated_tokens(256, torch.Generator().manual_seed(EXAMINED))  # drawn in no training
 tokens = examples.tokens[:, :-1]  # b n
 _, (first, second) = model(tokens, need_weights=True)  # b 1 n n each
 for name, weights in (("layer 1", first), ("layer 2", second)):

@@ -1,7 +1,7 @@
 import torch
 import torch.nn.functional as F
 
-from attn_docs.model.induction import repeat_accuracy, repeated_tokens, train
+from attn_docs.model.induction import EXAMINED, repeat_accuracy, repeated_tokens, train
 
 
 def attend(query, key, value, *arguments, **options):  # b h n d: keys of the token before
@@ -9,7 +9,7 @@ def attend(query, key, value, *arguments, **options):  # b h n d: keys of the to
     return F.scaled_dot_product_attention(query, key, value, *arguments, **options)
 
 
-examples = repeated_tokens(256, torch.Generator().manual_seed(7))
+examples = repeated_tokens(256, torch.Generator().manual_seed(EXAMINED))
 for name, function in (("own keys", F.scaled_dot_product_attention), ("shifted keys", attend)):
     model = train(layers=1, steps=200, attend=function)
     print(f"one layer, {name}: {repeat_accuracy(model, examples):.1f}")

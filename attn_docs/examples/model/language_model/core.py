@@ -3,9 +3,9 @@ from torch import Tensor
 
 
 def next_token_loss(logits: Tensor, tokens: Tensor) -> Tensor:  # b n vocab, b n
-    log_shares = logits[:, :-1].log_softmax(-1)  # b n-1 vocab: the last has nothing to predict
+    log_shares = logits[:, :-1].log_softmax(-1)  # b n-1 vocab: no token follows the last
     answers = tokens[:, 1:, None]  # b n-1 1: the token after each
-    return -log_shares.gather(-1, answers).mean()
+    return -log_shares.gather(-1, answers).mean()  # the logarithm at each answer
 
 
 def write(model, tokens: Tensor, new_tokens: int) -> Tensor:  # b n

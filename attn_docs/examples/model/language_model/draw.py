@@ -5,10 +5,11 @@ for options in (
     {},  # the likeliest character, always
     {"temperature": 1.0},  # logits as they are
     {"temperature": 2.0},  # logits halved: bolder, and wrong sooner
-    {"temperature": 1.5, "top_k": 2},  # milder, and of the two likeliest
+    {"temperature": 2.0, "top_k": 2},  # as bold, but of the two likeliest only
 ):
-    print("…", continue_text(model, prompt, **options)[len(prompt) :], end="")
-#> …  has a black cat. the cat sleeps in the hay. it dreams of milk. ann sees the black cat.
-#> …  has a brown dog. the owl sleeps in the barn. it dreams of moths. ann feeds the brown owl.
-#> …  has a brown do the fo. napsepsen the hay. bln dreamepicon. ann.epeses un tahe leowl.
-#> …  has a brown cat. the cat sleeps in the barn. it dreams of milk. ann sees the black cat.
+    written = continue_text(model, prompt, **options)[len(prompt) :]
+    print("…" + written.strip("\n")[:90])
+#> … has a black cat. the cat sleeps in the hay. it dreams of milk. ann sees the black cat.
+#> … has a brown dog. the owl sleeps in the barn. it dreams of moths. ann feeds the brown owl.
+#> … has a brown do the fo. napsepsen the hay. bln dreamepicon. ann.epeses un tahe leowl.
+#> … has a brown cat. the cat sleeps in the barn. it dreeams of mice. ann feeds the brown cobe
