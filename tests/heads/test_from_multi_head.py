@@ -2,6 +2,7 @@
 
 import copy
 import re
+import runpy
 import statistics
 from collections.abc import Callable
 from types import ModuleType
@@ -12,6 +13,7 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
+from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from attn_docs import (
     GroupedQueryAttention,
@@ -617,3 +619,28 @@ def test_the_formula_of_a_pooled_score() -> None:
         others = [other for other in range(i // r * r, i // r * r + r) if other != i]
         score = g / h * (q[0, i] @ k[0, i].T + sum(q[0, i] @ k[0, other].T for other in others))
         assert error(query[0, i] @ k_bar[0, i // r].T, score) <= 1e-12
+
+
+# --- the page's conversion of a Hugging Face model ----------------------------------------------
+
+
+def test_a_model_whose_configuration_has_no_head_size_is_converted() -> None:
+    """Qwen2's configuration has no head_dim and its projections have biases."""
+    path = ROOT / "attn_docs/examples/heads/from_multi_head/llama.py"
+    fewer_kv_heads = runpy.run_path(str(path))["fewer_kv_heads"]
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "vocab_size": 100, "num_hidden_layers": 2}
+    heads = {"num_attention_heads": 8, "num_key_value_heads": 8}
+    model = Qwen2ForCausalLM(Qwen2Config(**sizes, **heads)).eval()
+    assert not hasattr(model.config, "head_dim")
+    model.generation_config.update(do_sample=True, temperature=0.6, eos_token_id=[7, 9])
+    with torch.no_grad():
+        for layer in model.model.layers:  # equal heads in each group: the output stays
+            for proj in (layer.self_attn.k_proj, layer.self_attn.v_proj):
+                for rows in (proj.weight, proj.bias.normal_()):
+                    groups = rows.unflatten(0, (2, 4, 4))
+                    groups[:] = groups[:, :1].clone()
+        smaller, tokens = fewer_kv_heads(model, 2), torch.tensor([[5, 3, 9, 3]])
+        assert error(smaller(tokens).logits, model(tokens).logits) < 1e-5
+    assert smaller.config.num_key_value_heads == 2
+    assert not smaller.training
+    assert smaller.generation_config.to_dict() == model.generation_config.to_dict()

@@ -69,9 +69,9 @@ def numbers() -> dict[str, str]:
         "layer_dim": f"{benchmark.EMBED_DIM:,}",
         "most_cache": f"{steps()[benchmark.HEADS][0]:.0f} MiB",
         "least_cache": f"{steps()[1][0]:.0f} MiB",
-        "most_time": f"{steps()[benchmark.HEADS][1]:.1f} ms",
-        "least_time": f"{steps()[1][1]:.1f} ms",
-        "two_time": f"{steps()[2][1]:.1f} ms",
+        "most_time": f"{steps()[benchmark.HEADS][1]:.2f} ms",
+        "least_time": f"{steps()[1][1]:.2f} ms",
+        "two_time": f"{steps()[2][1]:.2f} ms",
         "faster": f"{steps()[benchmark.HEADS][1] / steps()[1][1]:.1f}",
         "found": f"{shared_weights().max().item():.2f}",
     }

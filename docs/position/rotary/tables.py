@@ -127,7 +127,7 @@ def numbers() -> dict[str, str]:
         "share": _share(text.rotate, text.score_and_mix),
         "share_of_projections": _share(text.rotate, text.project),
         **{f"slow_{at}": f"{slow_half(at):.2f}" for at in (100, 200, 500, 2048)},
-        "fast_lead": f"{1 - fast_half(0):.2f}",
+        "fast_lead": f"{1 - fast_half(0):.3f}",
         "fast_lead_50": f"{50 * (1 - fast_half(0)):.1f}",
         "sin_one": f"{sin:.2f}",
         "slowest_llama": f"{slowest / 1e6:.1f}",

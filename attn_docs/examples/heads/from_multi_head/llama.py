@@ -10,13 +10,16 @@ def fewer_kv_heads(model, kv_heads):
     """Return a model of the same class whose KV heads are the means of their groups."""
     config, state = copy.deepcopy(model.config), model.state_dict()
     config.num_key_value_heads = kv_heads
+    head_dim = getattr(config, "head_dim", None)  # Qwen2 has none
+    head_dim = head_dim or config.hidden_size // config.num_attention_heads
     for name, old in state.items():
         if ".k_proj." in name or ".v_proj." in name:  # weights, and biases where there are some
-            heads = old.unflatten(0, (kv_heads, -1, model.config.head_dim))
+            heads = old.unflatten(0, (kv_heads, -1, head_dim))
             state[name] = heads.mean(1).flatten(0, 1)
-    smaller = type(model)(config).to(model.dtype)
+    smaller = type(model)(config).to(model.device, model.dtype)
     smaller.load_state_dict(state)  # strict: a weight left out would raise
-    return smaller
+    smaller.generation_config = copy.deepcopy(model.generation_config)  # sampling, end of text
+    return smaller.train(model.training)
 
 
 torch.manual_seed(0)  # yours: LlamaForCausalLM.from_pretrained("…")

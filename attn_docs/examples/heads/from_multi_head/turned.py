@@ -19,8 +19,16 @@ with torch.no_grad():  # queries and keys of head 1, rotated alike
 
 print("multi-head:", torch.allclose(other(x), multi(x), atol=1e-6))
 #> multi-head: True
-for name, module in (("before", multi), ("rotated", other)):
-    exact = torch.allclose(multi_head_to_grouped_query(module, 2)(x), module(x), atol=1e-6)
+
+aligned, rows = copy.deepcopy(other), other.k_proj.weight
+left, _, right = torch.linalg.svd(rows[:6] @ rows[6:12].T)
+with torch.no_grad():  # the cure: the rotation that brings head 1 nearest to head 0
+    for layer in (aligned.q_proj, aligned.k_proj):
+        layer.weight[6:12] = left @ right @ layer.weight[6:12]
+
+for name, module in (("before", multi), ("rotated", other), ("aligned", aligned)):
+    exact = torch.allclose(multi_head_to_grouped_query(module, 2)(x), module(x), atol=1e-5)
     print(f"{name}: the mean is exact: {exact}")
 #> before: the mean is exact: True
 #> rotated: the mean is exact: False
+#> aligned: the mean is exact: True

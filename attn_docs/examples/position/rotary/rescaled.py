@@ -10,16 +10,19 @@ from attn_docs import RotaryEmbedding
 class Rescaled(RotaryEmbedding):
     def __init__(self, omega, factor=1.0):  # d/2 frequencies, and YaRN's constant
         super().__init__(2 * len(omega))
-        self.register_buffer("omega", omega, persistent=False)
+        self.omega = omega.float()  # not a buffer: layer.bfloat16() would round a buffer
         self.factor = factor
 
     def rotate(self, query, key, positions):  # b h n d, b g n d, and n or b n
-        angle = positions[..., None] * self.omega  # … n d/2
+        angle = positions[..., None] * self.omega.to(positions.device)  # … n d/2
         angle = angle.unsqueeze(1) if angle.ndim == 3 else angle  # b 1 n d/2
         cos, sin = self.factor * angle.cos(), self.factor * angle.sin()
         pairs = (x.chunk(2, dim=-1) for x in (query, key))
         rotated = [torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1) for a, b in pairs]
         return rotated[0].to(query.dtype), rotated[1].to(key.dtype)
+
+    def forward(self, x, positions):  # for calls as rotary(key, positions)
+        return self.rotate(x, x, positions)[0]
 
 
 llama3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}

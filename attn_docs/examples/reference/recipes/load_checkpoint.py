@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 from safetensors import safe_open
-from transformers import LlamaConfig, LlamaModel
+from transformers import AutoConfig, LlamaConfig, LlamaModel
 
 from attn_docs import GroupedQueryAttention, RotaryEmbedding
 
@@ -19,7 +19,10 @@ for file in folder.glob("*.safetensors"):
         for key in filter(lambda key: key.startswith(prefix), tensors.keys()):
             ours = key.removeprefix(prefix).replace("o_proj", "out_proj")
             weights[ours] = tensors.get_tensor(key)
-attend = GroupedQueryAttention(64, 8, 2, bias=False, rotary=RotaryEmbedding(8, theta=10_000))
+rope = AutoConfig.from_pretrained(folder).rope_parameters
+assert rope["rope_type"] == "default", "rescaled frequencies: not held"
+rotary = RotaryEmbedding(8, theta=rope["rope_theta"])
+attend = GroupedQueryAttention(64, 8, 2, bias=False, rotary=rotary)
 print(attend.load_state_dict(weights))
 #> <All keys matched successfully>
 theirs = model.layers[1].self_attn.state_dict()
