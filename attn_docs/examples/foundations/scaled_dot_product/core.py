@@ -7,7 +7,7 @@ def attention(query, key, value, mask=None):
     scores = (query / math.sqrt(query.size(-1))) @ key.mT  # … n m
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf"))  # True may attend
-    weights = torch.softmax(scores, dim=-1)  # … n m: each row sums to one
+    weights = torch.softmax(scores, dim=-1)  # … n m: sums to one; NaN if all is masked
     return weights @ value  # … n e
 
 

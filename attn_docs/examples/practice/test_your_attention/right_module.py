@@ -5,9 +5,9 @@ from attn_docs.testing import check_module
 class Attention(layer.Attention):
     def forward(self, x):
         q, k, v = (f(x).unflatten(-1, (self.heads, -1)) for f in (self.q, self.k, self.v))
-        q, k, v = (t.transpose(1, 2) for t in (q, k, v))  # the line that was missing
+        q, k, v = (t.transpose(1, 2) for t in (q, k, v))  # missing above
         weights = (q @ k.mT / q.size(-1) ** 0.5).softmax(-1)
-        return self.out((weights @ v).transpose(1, 2).flatten(2))
+        return self.out((weights @ v).transpose(1, 2).flatten(2))  # and back
 
 report = check_module(Attention(), embed_dim=32)
 print(report.headline)

@@ -11,10 +11,12 @@ class SelfAttention(nn.Module):
         self.dropout = dropout
 
     def forward(self, x, attn_mask=None):  # b n D, n n or b 1 n: True may attend
-        query, key, value = self.qkv_proj(x).chunk(3, dim=-1)  # b n d
+        query, key, value = self.qkv_proj(x)[:, None].chunk(3, dim=-1)  # b 1 n d: one head
+        if attn_mask is not None and attn_mask.ndim == 3:
+            attn_mask = attn_mask[:, None]  # b 1 1 n
         p = self.dropout if self.training else 0.0
-        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask, p)  # b n d
-        return self.out_proj(mixed)  # b n D
+        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask, p)  # b 1 n d
+        return self.out_proj(mixed[:, 0])  # b n D
 
 
 from attn_docs import ScaledDotProductSelfAttention, causal_mask
