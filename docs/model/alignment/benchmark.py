@@ -30,13 +30,21 @@ class Way(NamedTuple):
     lines: str = "date first"
     backwards: bool = False
 
-    def words(self) -> dict[str, int]:
-        """Return how many words stand before the date, and how many after it."""
+    def words(self) -> dict[str, int | None]:
+        """Return how many words stand before the date, and how many after it; None if any few."""
+        if self.lines == ANYWHERE:
+            return {"before": None, "after": None}
         last = self.lines == DATE_LAST
         return {"before": AFTER if last else 0, "after": 0 if last else AFTER}
 
 
-DATE_LAST = "date last"
+DATE_LAST, ANYWHERE = "date last", "date anywhere"
+SIZES = (8, 16, 32, 64)
+BY_SIZE = {
+    (size, attends): Way(size, attends, lines=ANYWHERE)
+    for size in SIZES
+    for attends in (False, True)
+}
 FAR = {
     "forwards": Way(SIZE, attends=False),
     "near": Way(SIZE, attends=False, lines=DATE_LAST),
@@ -92,4 +100,6 @@ def measure() -> dict[str, Measurement]:
     with one_thread():
         far = [value for way in FAR.values() for value in summary(way)]
         after = [value for attends in (True, False) for value in longer(attends=attends)]
-    return {"far": measurement(far, threads=1), "longer": measurement(after, threads=1)}
+        sizes = [value for way in BY_SIZE.values() for value in summary(way)]
+    measured = {"far": far, "longer": after, "sizes": sizes}
+    return {name: measurement(values, threads=1) for name, values in measured.items()}

@@ -11,7 +11,7 @@ from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import AFTER, EXAMINED, EXTRA, FAR, SIZE, TESTED, Way
+from .benchmark import AFTER, BY_SIZE, EXAMINED, EXTRA, FAR, SIZE, SIZES, TESTED, Way
 
 SEEN = 2  # words after a date, the most in training
 
@@ -22,9 +22,9 @@ def right_after(*, attends: bool) -> dict[int, float]:
     return {words: measured("accuracy", attends=attends, words=words) for words in EXTRA}
 
 
-def _spread(way: Way) -> list[str]:
+def _spread(way: Way, kept: str = "far") -> list[str]:
     """Return the mean accuracy of the seeds, the lowest and the highest, in percent."""
-    measured = load(__file__)["far"]
+    measured = load(__file__)[kept]
     quantities = ("accuracy", "lowest", "highest")
     return [_percent(measured(quantity, **way._asdict())) for quantity in quantities]
 
@@ -44,6 +44,22 @@ def distance(language: str) -> str:
         told = mean if low == high else text["range"].format(mean=mean, low=low, high=high)
         rows.append((text[name], told, f"{measured('seconds', **way._asdict()):.0f}"))
     caption = text["caption"].format(size=SIZE, words=AFTER, **_setting())
+    return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
+
+
+def sizes(language: str) -> str:
+    """Return how often both kinds are right, for each size of the state."""
+    text = texts(__file__, "sizes", language)
+    measured = load(__file__)["sizes"]
+    rows = []
+    for size in SIZES:
+        cells = []
+        for attends in (False, True):
+            mean, low, high = _spread(BY_SIZE[size, attends], "sizes")
+            told = mean if low == high else text["range"].format(mean=mean, low=low, high=high)
+            cells.append(told)
+        rows.append((str(size), *cells))
+    caption = text["caption"].format(**_setting())
     return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
 
 
@@ -126,9 +142,14 @@ def numbers() -> dict[str, str]:
             ("size", str(describe_weights(weights)["size"])),
         )
     }
+    far |= {
+        f"{name}_{size}": _spread(BY_SIZE[size, attends], "sizes")[0]
+        for name, attends in (("state", False), ("attending", True))
+        for size in SIZES
+    }
     year = {"share_year": _percent(share_of_year())}
     exchanged = begun() | {"second_digit": str(second_digit()), "longest": str(EXTRA[-1])}
     return longer | far | shipped | parts() | _setting() | year | exchanged
 
 
-TABLES: dict[str, Callable[[str], str]] = {"distance": distance}
+TABLES: dict[str, Callable[[str], str]] = {"distance": distance, "sizes": sizes}
