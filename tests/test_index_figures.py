@@ -41,6 +41,8 @@ CHAPTERS = {
 }
 WHOLE_LINE = {
     "memory/decode-cost/index.md",
+    "model/block/index.md",
+    "model/language-model/index.md",
     "practice/bugs-that-train/index.md",
     "practice/test-your-attention/index.md",
 }

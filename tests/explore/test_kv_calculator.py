@@ -129,7 +129,7 @@ def test_a_number_may_be_written_in_any_way(page) -> None:
     assert not page.complaints
 
 
-def test_no_other_figure_is_typed_into(site: Site) -> None:
+def test_only_it_and_the_trained_model_are_typed_into(site: Site) -> None:
     forms = {
         url: e for url in site.pages for e in site.tree(url).iter("form") if e.get("data-fallback")
     }
@@ -139,8 +139,8 @@ def test_no_other_figure_is_typed_into(site: Site) -> None:
         for field in form.iter("input")
         if field.get("type") not in {"checkbox", "radio", "range"}
     }
-    assert len(forms) == 8, "both languages of four figures"
-    assert typed == {URL, f"zh/{URL}"}
+    assert len(forms) == 10, "both languages of five figures"
+    assert typed == {URL, f"zh/{URL}", "model/induction/", "zh/model/induction/"}
 
 
 def test_it_works_by_keyboard(page) -> None:

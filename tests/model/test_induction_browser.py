@@ -91,7 +91,7 @@ def test_the_script_holds_the_shipped_weights() -> None:
 
 
 def test_scripts_are_small_and_know_the_symbols() -> None:
-    sources = [HERE / name for name in ("forward.js", "explorer.js")]
+    sources = [HERE / name for name in ("forward.js", "explorer.js", "panel.js")]
     assert sum(len(gzip.compress(file.read_bytes())) for file in sources) <= 5 * 1024
     forward = sources[0].read_text(encoding="utf-8")
     assert forward.count("\n") <= 120
@@ -101,7 +101,8 @@ def test_scripts_are_small_and_know_the_symbols() -> None:
 def test_weights_come_when_the_form_does(visit) -> None:
     page = visit(URL)
     page.tab.wait_for_timeout(300)
-    assert not [url for url in page.requests if "weights.js" in url]
+    late = ("forward.js", "panel.js", "weights.js")
+    assert not [url for url in page.requests if url.endswith(late)]
     look(page.tab)
     assert len([url for url in page.requests if url.endswith("induction/weights.js")]) == 1
     assert not page.complaints
@@ -215,9 +216,9 @@ def test_weights_that_do_not_come_are_said(browser, address) -> None:
 def test_only_this_page_loads_it_and_without_scripts_figures_remain(
     site: Site, browser, address
 ) -> None:
-    for name in ("forward.js", "explorer.js"):
-        assert site.loading(f"{URL}{name}") == [URL, f"zh/{URL}"]
-    assert site.loading(f"{URL}weights.js") == []
+    assert site.loading(f"{URL}explorer.js") == [URL, f"zh/{URL}"]
+    for name in ("forward.js", "panel.js", "weights.js"):
+        assert site.loading(f"{URL}{name}") == []
     with without_scripts(browser) as tab:
         for prefix in ("", "zh/"):
             tab.goto(address + prefix + URL)

@@ -91,7 +91,13 @@ def labels(figure: Path) -> set[str]:
 
 
 # their letters are the tokens that a model reads, and the names of panels
-OTHER_LETTERS = ("multi-head/made/attention-maps", "bugs-that-train/made/maps")
+OTHER_LETTERS = (
+    "multi-head/made/attention-maps",
+    "bugs-that-train/made/maps",
+    "model/alignment/made",
+    "model/induction/made",
+    "model/language-model/made",
+)
 
 
 @pytest.mark.parametrize("folder", sorted({page.parent for page in PAGES}), ids=lambda p: p.name)
@@ -124,6 +130,7 @@ NARROWER = {
     "heads/grouped-query": {"g", "h"},
     "heads/latent": {"d"},
     "memory/decode-cost": {"b", "d", "g"},
+    "model/language-model": {"n"},
 }
 # 2026-11-22: still to be given another letter; a line goes when its clash has gone
 TO_RENAME = {"position/rotary": {"b"}}

@@ -212,7 +212,7 @@ def test_searching_replaces_nothing(visit, address):
 
 
 def test_quoted_words_are_all_asked_for(visit, address):
-    queries = ["softmax xylophone", '"softmax xylophone"', '"softmax scheduler bahdanau"']
+    queries = ["softmax xylophone", '"softmax xylophone"', '"softmax pgvector sutskever"']
     found = answers(visit("", width=1280).tab, address, *queries)
     assert [bool(pages) for pages in found] == [True, False, False]
 

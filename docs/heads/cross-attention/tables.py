@@ -89,7 +89,16 @@ def cost(language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{caption}"
 
 
-TABLES = {"cost": cost}
+def starts(language: str) -> str:
+    """Return how many random starts translate the unseen pair rightly."""
+    text = texts(__file__, "starts", language)
+    measured = load(__file__)["seeds"]
+    right = [value["value"] for value in measured.values]
+    rows = [(str(len(right)), str(right.count(1)), str(right.count(0)))]
+    return f"{table(text['header'], rows)}\n\n{measured.caption(text['caption'], language)}"
+
+
+TABLES = {"cost": cost, "starts": starts}
 
 
 def cached_bytes(positions: int, layers: int, size: int, dtype: torch.dtype) -> int:

@@ -1,4 +1,5 @@
-from transformers import AutoConfig  # pip install transformers
+# pip install transformers
+from transformers import AutoConfig
 
 from attn_docs import KVConfig, kv_cache_bytes
 
