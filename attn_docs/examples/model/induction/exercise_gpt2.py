@@ -1,3 +1,4 @@
+# pip install transformers
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
