@@ -102,6 +102,7 @@ def test_curves_are_the_mean_of_the_cosines(panel: str, last: int, language: str
             assert min(abs(float(y) - end) for end in ends) < 0.2
         if band:
             assert distances.count(last) >= 2
+            assert float(path.attrib["fill-opacity"]) < 0.5  # the slow curve runs through it
 
 
 @languages

@@ -227,7 +227,7 @@ def carry(language: str) -> str:
             for half, colour in lines.items():
                 gid = f"part:{panel}-{half}"
                 if (panel, half) == ("far", "fast"):
-                    axes.fill(*_band(half), color=colour, alpha=0.4, lw=0, gid=gid)
+                    axes.fill(*_band(half), facecolor=(colour, 0.4), lw=0, gid=gid)
                     continue
                 axes.plot(distances, carried(half, distances), color=colour, lw=1.5, gid=gid)
                 if panel == "near":
