@@ -28,7 +28,7 @@ class MLP(nn.Module):
         down_proj: Linear layer from `hidden_dim` to `embed_dim`.
 
     Raises:
-        TypeError: If a size is no int, or `bias` neither True nor False.
+        TypeError: If a size is not an int, or `bias` neither True nor False.
         ValueError: If a size is below 1, or `approximate` is neither "none" nor "tanh".
 
     Example:
@@ -88,7 +88,7 @@ class GatedMLP(nn.Module):
         down_proj: Linear layer from `hidden_dim` to `embed_dim`.
 
     Raises:
-        TypeError: If a size is no int, or `bias` neither True nor False.
+        TypeError: If a size is not an int, or `bias` neither True nor False.
         ValueError: If a size is below 1.
 
     Example:
@@ -141,7 +141,7 @@ class Block(nn.Module):
         pre_norm: Whether the norms come before, not after.
 
     Raises:
-        TypeError: If an argument is no module, or `pre_norm` neither True nor False.
+        TypeError: If an argument is not a module, or `pre_norm` neither True nor False.
         ValueError: If there is an MLP without a norm or a norm without an MLP.
 
     Example:

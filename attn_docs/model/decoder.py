@@ -118,8 +118,8 @@ class DecoderModel(nn.Module):
             for each block.
 
         Raises:
-            TypeError: If `tokens` is no tensor of integers, or `caches` holds no caches.
-            ValueError: If `tokens` has not two axes, is empty, has a number that is no token or
+            TypeError: If `tokens` is not a tensor of integers, or `caches` holds no caches.
+            ValueError: If `tokens` has not two axes, is empty, has a number that is not a token or
                 more positions than there are, or there is not a cache for each block.
         """
         if caches is not None and len(caches) != len(self.blocks):

@@ -256,7 +256,7 @@ def induction_targets(tokens: Tensor) -> Tensor:
         without a True belongs to a token that has not occurred before.
 
     Raises:
-        TypeError: If `tokens` is no tensor of integers.
+        TypeError: If `tokens` is not a tensor of integers.
         ValueError: If it has not two axes.
 
     Example:
@@ -294,7 +294,7 @@ def induction_score(weights: Tensor, tokens: Tensor) -> Tensor:
         A scalar from 0 to 1, the mean over heads too.
 
     Raises:
-        TypeError: If `tokens` is no tensor of integers.
+        TypeError: If `tokens` is not a tensor of integers.
         ValueError: If shapes do not fit, or no token occurs twice.
 
     Example:

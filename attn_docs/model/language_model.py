@@ -277,7 +277,7 @@ def nats_by_kind(model: Predictor, stories: list[list[Part]]) -> dict[str, float
 
 
 def least_nats() -> float:
-    """Return what a story costs whoever knows the grammar: the logarithm of how many there are."""
+    """Return what a story costs if you know the grammar: the logarithm of how many there are."""
     return sum(math.log(part.options) for part in tell_story(random.Random(0)))  # noqa: S311
 
 

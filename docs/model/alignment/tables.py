@@ -41,11 +41,11 @@ def _percent(share: float) -> str:
 
 
 def distance(language: str) -> str:
-    """Return how often each translator is right where the date always comes first."""
+    """Return how often each translator is right where words stand on one side of the date."""
     text = texts(__file__, "distance", language)
     measured = load(__file__)["far"]
     rows = []
-    for name in ("forwards", "near", "far"):
+    for name in ("forwards", "near", "backwards", "far"):
         way = FAR[name]
         seconds = f"{measured('seconds', **way._asdict()):.0f}"
         rows.append((text[name], _told(way, language), seconds))

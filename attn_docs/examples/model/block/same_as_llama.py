@@ -11,7 +11,7 @@ config = LlamaConfig(
     hidden_size=D, num_attention_heads=h, num_key_value_heads=g, intermediate_size=80,
     num_hidden_layers=3, vocab_size=50, rms_norm_eps=1e-5, tie_word_embeddings=False,
 )  # fmt: skip
-rope = config.rope_parameters
+rope = config.rope_parameters  # since transformers 5
 assert rope["rope_type"] == "default", "Llama 3.1 rescales its frequencies"
 theirs = LlamaForCausalLM(config).eval()
 for parameter in theirs.parameters():
