@@ -44,8 +44,7 @@ figures: .venv/test.done
 # trains the shipped models again, each on one thread, and writes their weights
 models: export OMP_NUM_THREADS := 1
 models: .venv/test.done
-	$(BIN)/python -m attn_docs.model.induction
-	$(BIN)/python -m attn_docs.model.alignment
+	$(BIN)/python -m attn_docs.model
 	$(BIN)/python -m docs.model.induction.weights
 
 # after every block has run, names the running PyTorch under each; BIN=… for that of another environment

@@ -1,11 +1,10 @@
 """The experiment of 2014 in small: dates as people write them, and a decoder that may look back.
 
 An encoder reads a line such as "tea, 3rd of march 2019", a decoder writes "2019-03-03". Run it to
-train the model with attention and the one without: `python -m attn_docs.model.alignment`.
+train the model with attention and the one without: `python -m attn_docs.model alignment`.
 """
 
 import random
-import time
 from collections.abc import Callable, Sequence
 from datetime import date
 from typing import NamedTuple
@@ -16,7 +15,7 @@ from torch import Tensor, nn
 
 from attn_docs._checks import check_flag, check_instance, check_length, check_positive, check_size
 from attn_docs.foundations.additive import AdditiveAttention
-from attn_docs.model.weights import load_weights, save_weights
+from attn_docs.model.weights import load_weights
 
 CHARACTERS = " ,-./0123456789abcdefghijklmnopqrstuvwxyz"  # 0 pads, and begins what is written
 ISO_LENGTH, MAX_LENGTH = 10, 160
@@ -326,22 +325,3 @@ def load_translator(*, attends: bool = True) -> DateTranslator:
     model = DateTranslator(SIZE, attends=attends)
     model.load_state_dict(load_weights("alignment" if attends else "alignment-last-state"))
     return model
-
-
-def main() -> None:
-    """Train the shipped models, one with attention and one without, and store their weights."""
-    torch.set_num_threads(1)
-    lines = draw_lines(1000, EXAMINED, unseen=True)
-    for name, attends in (("alignment", True), ("alignment-last-state", False)):
-        start = time.process_time()
-        model = train_translator(SIZE, attends=attends)
-        seconds = time.process_time() - start
-        found = accuracy(model, lines)
-        print(f"{name}: {seconds:.0f} s, {found:.1%} right")  # noqa: T201 - a command says
-        measured = {"size": SIZE, "seed": 0, "seconds": round(seconds, 1), "accuracy": found}
-        command = "python -m attn_docs.model.alignment"
-        save_weights(name, model.state_dict(), command=command, measured=measured)
-
-
-if __name__ == "__main__" and __spec__ is not None:  # by python -m; shown on a page it trains none
-    main()

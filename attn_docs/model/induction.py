@@ -1,10 +1,8 @@
-# skip: as a program it trains the model and writes its weights
 """Induction: the task, the two-layer model that learns it, and the scores of its heads.
 
-`python -m attn_docs.model.induction` trains the model and stores its weights.
+`python -m attn_docs.model induction` trains the model and stores its weights.
 """
 
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -16,7 +14,7 @@ from attn_docs._checks import INT_DTYPES, check_size
 from attn_docs.heads.multi_head import MultiHeadAttention
 from attn_docs.model.block import Block
 from attn_docs.model.decoder import DecoderModel
-from attn_docs.model.weights import load_weights, save_weights
+from attn_docs.model.weights import load_weights
 from attn_docs.position.rotary import RotaryEmbedding
 
 SYMBOLS = "abcdefghijklmnopqrstuvwxyz .,!?-"
@@ -25,7 +23,6 @@ EMBED_DIM = 64
 SHORTEST = 3  # segment that is repeated; the longest is half the context
 STEPS, BATCH, LEARNING_RATE = 1500, 32, 5e-3
 EXAMINED = 12345  # draws sequences that no training draws
-COMMAND = "python -m attn_docs.model.induction"
 
 AttentionFunction = Callable[..., Tensor]
 
@@ -391,20 +388,3 @@ def _check_square(weights: Tensor) -> None:
     shape = tuple(weights.shape)
     if len(shape) < 2 or shape[-1] != shape[-2] or shape[-1] < 2:
         raise ValueError(f"weights must be (…, n, n), n at least 2; got {shape}")
-
-
-def main() -> None:
-    """Train the model of two layers and store its weights, with what was measured."""
-    torch.set_num_threads(1)
-    start = time.process_time()
-    model = train()
-    seconds = time.process_time() - start
-    examples = repeated_tokens(256, torch.Generator().manual_seed(EXAMINED))
-    found = behaviour(model, examples)
-    measured = {"seed": 0, "steps": STEPS, "cpu_seconds": round(seconds, 1), **found._asdict()}
-    save_weights("induction", model.state_dict(), command=COMMAND, measured=measured)
-    print(f"accuracy {found.accuracy:.3f} after {seconds:.1f} CPU seconds")  # noqa: T201
-
-
-if __name__ == "__main__":
-    main()

@@ -1,12 +1,9 @@
-# skip: as a program it trains the model and writes its weights
 """A language model that trains in a minute: a grammar's short stories, character by character."""
 
-import copy
 import math
 import random
-import time
 from collections.abc import Callable
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -16,7 +13,7 @@ from attn_docs._checks import check_length, check_size
 from attn_docs.heads.multi_head import MultiHeadAttention
 from attn_docs.model.block import MLP, Block
 from attn_docs.model.decoder import DecoderModel
-from attn_docs.model.weights import load_weights, save_weights
+from attn_docs.model.weights import load_weights
 from attn_docs.position.rotary import RotaryEmbedding
 
 ALPHABET = "\n .abcdefghijklmnopqrstuvwxyz"
@@ -39,7 +36,6 @@ HELD_OUT = 1_000_000  # the seed of stories that the model is judged by
 CONTEXT = 128  # characters; no story is longer
 BATCH, STEPS, RATE = 16, 2600, 4e-3
 WATCHED = (0, 25, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1000, 1300, 1600, 2000, 2600)
-COMMAND = "python -m attn_docs.model.language_model"
 
 
 Predictor = Callable[[Tensor], Tensor]  # from tokens (batch, length) to logits
@@ -368,16 +364,6 @@ def looks_at_own_word(model: DecoderModel, stories: list[list[Part]]) -> Tensor:
     return torch.stack(found).mean(0)
 
 
-def without_head(model: DecoderModel, block: int, head: int) -> DecoderModel:
-    """Return a copy of a model in which one head, counted from 0, adds nothing to the stream."""
-    copied = copy.deepcopy(model)
-    attention = cast("MultiHeadAttention", copied.blocks[block].attention)
-    size = attention.head_dim
-    with torch.no_grad():
-        attention.out_proj.weight[:, head * size : (head + 1) * size] = 0
-    return copied
-
-
 def word_map(weights: Tensor, text: str) -> Tensor:
     """Return where a head looks for each word of a text: (words, 1 + words).
 
@@ -395,26 +381,3 @@ def word_map(weights: Tensor, text: str) -> Tensor:
     for start, end in zip(starts, ends, strict=True):
         columns.append(weights[starts, start + 1 : end + 2].sum(-1, keepdim=True))
     return torch.cat(columns, -1)
-
-
-def main() -> None:
-    """Train the model, store its weights, and print what was seen on the way."""
-    torch.set_num_threads(1)
-    start, held_out = time.process_time(), tell_stories(100, HELD_OUT)
-    model, curve = language_model(), []
-
-    def watch(step: int) -> None:
-        if step in WATCHED:
-            nats = {kind: round(x, 4) for kind, x in nats_by_kind(model, held_out).items()}
-            text = continue_text(model, "m", temperature=1.0)
-            curve.append({"step": step, "nats": nats, "text": text})
-            print(f"{step:5} {sum(nats.values()):6.1f} nats a story: {text}", end="")  # noqa: T201
-
-    train(model, watch=watch)
-    seconds = round(time.process_time() - start, 1)
-    measured = {"cpu_seconds": seconds, "steps": STEPS, "batch": BATCH, "seed": 0, "curve": curve}
-    save_weights("language-model", model.state_dict(), command=COMMAND, measured=measured)
-
-
-if __name__ == "__main__":
-    main()

@@ -11,8 +11,10 @@ from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRot
 
 from attn_docs import GroupedQueryAttention, MultiHeadAttention, RotaryEmbedding
 from attn_docs.model import MLP, Block, DecoderModel, GatedMLP
+from docs._kit.examples import example
 from docs._tools.page import page_module
 from tests.kit import error, load_exhibit, normal, parse
+from tests.model.test_decoder import llama_weights
 
 figures = page_module("model/block", "figures")
 tables = page_module("model/block", "tables")
@@ -114,17 +116,7 @@ def test_a_block_of_llama_in_float32() -> None:
         nn.init.normal_(parameter, std=0.2)
     attention = GroupedQueryAttention(48, 6, 2, bias=False, rotary=RotaryEmbedding(8))
     ours = Block(attention, GatedMLP(48, 80), nn.RMSNorm(48, 1e-5), nn.RMSNorm(48, 1e-5))
-    names = {
-        "self_attn": "attention", "o_proj": "out_proj", "input_layernorm": "attention_norm",
-        "post_attention_layernorm": "mlp_norm",
-    }  # fmt: skip
-    state = {}
-    for key, numbers in theirs.state_dict().items():
-        name = key
-        for their, our in names.items():
-            name = name.replace(their, our)
-        state[name] = numbers
-    ours.load_state_dict(state)
+    ours.load_state_dict(llama_weights(theirs.state_dict()))
     x = normal(2, 7, 48, dtype=torch.float32)
     positions = LlamaRotaryEmbedding(config)(x, torch.arange(7)[None])
     wanted = theirs(x, position_embeddings=positions)
@@ -235,7 +227,7 @@ def test_parameters_are_those_of_the_models_own_class(name: str) -> None:
 
 
 def test_neither_part_alone_finds_the_next_word() -> None:
-    sentence = tables.example("sentence")
+    sentence = example("model/block/sentence")
     model, tokens, words = sentence["model"], sentence["tokens"], sentence["WORDS"]
 
     def best(x: Tensor) -> str:
@@ -252,7 +244,7 @@ def test_neither_part_alone_finds_the_next_word() -> None:
 
 
 def test_gradients_fall_with_depth_before_and_not_after() -> None:
-    found = tables.example("pre_or_post")["found"]
+    found = example("model/block/pre_or_post")["found"]
     pre, post = ([found[name, count][-1] for count in (2, 8, 32)] for name in ("pre", "post"))
     assert pre[0] > 1.3 * pre[1] > 1.5 * pre[2]
     assert max(post) < 1.5 * min(post)
@@ -260,7 +252,7 @@ def test_gradients_fall_with_depth_before_and_not_after() -> None:
 
 
 def test_what_the_page_says_of_deep_models() -> None:
-    alike, spread = (tables.example("deep")[name] for name in ("alike", "spread"))
+    alike, spread = (example("model/block/deep")[name] for name in ("alike", "spread"))
     assert alike["no residual"][1] > 0.995
     assert alike["dropout on the stream"][0] < 0.5 * alike["right"][0]
     assert spread[1] > 1.5 * spread[0]
@@ -296,7 +288,7 @@ def test_the_stream_shows_the_programs_numbers_and_they_add_up(language: str) ->
 @languages
 def test_the_gradients_are_drawn_where_they_are(language: str) -> None:
     root = parse(figures.FIGURES["gradients"](language))
-    found = tables.example("pre_or_post")["found"]
+    found = example("model/block/pre_or_post")["found"]
     lines = {}
     for group in root.iter("g"):
         if group.get("data-part"):

@@ -67,6 +67,21 @@ def gpt2() -> tuple[DecoderModel, nn.Module]:
     return ours, theirs
 
 
+def llama_weights(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights of a Llama, or of a block of it, by our names."""
+    names = {
+        "model.layers": "blocks", "model.embed_tokens": "token_embedding", "model.norm": "norm",
+        "lm_head": "output", "input_layernorm": "attention_norm", "o_proj": "out_proj",
+        "post_attention_layernorm": "mlp_norm", "self_attn": "attention",
+    }  # fmt: skip
+    found = {}
+    for name, tensor in state.items():
+        for theirs, ours in names.items():
+            name = name.replace(theirs, ours)  # noqa: PLW2901
+        found[name] = tensor
+    return found
+
+
 def llama() -> tuple[DecoderModel, nn.Module]:
     config = LlamaConfig(
         hidden_size=EMBED, num_attention_heads=6, num_key_value_heads=2, intermediate_size=40,
@@ -83,17 +98,7 @@ def llama() -> tuple[DecoderModel, nn.Module]:
         return Block(attention, GatedMLP(EMBED, 40), norm(), norm())
 
     ours = DecoderModel(VOCAB, EMBED, [block(), block()], norm=norm()).double()
-    names = {
-        "model.layers": "blocks", "model.embed_tokens": "token_embedding", "model.norm": "norm",
-        "lm_head": "output", "input_layernorm": "attention_norm", "o_proj": "out_proj",
-        "post_attention_layernorm": "mlp_norm", "self_attn": "attention",
-    }  # fmt: skip
-    state = {}
-    for name, tensor in theirs.state_dict().items():
-        for their, our in names.items():
-            name = name.replace(their, our)  # noqa: PLW2901
-        state[name] = tensor
-    ours.load_state_dict(state)
+    ours.load_state_dict(llama_weights(theirs.state_dict()))
     return ours, theirs
 
 

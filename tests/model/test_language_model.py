@@ -9,10 +9,11 @@ import torch.nn.functional as F
 from attn_docs import MultiHeadAttention
 from attn_docs.exhibits.model import targets_not_shifted
 from attn_docs.model import describe_weights, load_weights
+from attn_docs.model.__main__ import COMMAND
+from attn_docs.model.induction_circuits import head_off
 from attn_docs.model.language_model import (
     ALPHABET,
     BATCH,
-    COMMAND,
     CONTEXT,
     DREAMS,
     HELD_OUT,
@@ -32,7 +33,6 @@ from attn_docs.model.language_model import (
     text_of,
     train,
     trained_model,
-    without_head,
     word_map,
 )
 from tests.kit import error
@@ -138,7 +138,7 @@ def test_the_model_is_near_the_floor_and_far_below_a_trigram(nats):
 
 def test_the_weights_are_those_of_the_command(model):
     told = describe_weights("language-model")
-    assert told["command"] == COMMAND
+    assert told["command"] == COMMAND.format("language-model")
     assert told["steps"] == STEPS
     last = told["curve"][-1]
     assert last["step"] == STEPS
@@ -154,10 +154,12 @@ def test_heads_look_where_the_chapter_says_and_are_needed_there(model, nats):
     names = looks_at(model, STORIES, "owner", "name")
     assert names[1, 1] > 0.8
     assert looks_at(model, STORIES, "animal again", "colour")[1, 0] > 0.8
-    without = nats_by_kind(without_head(model, 1, 2), STORIES)
-    assert without["dream"] > nats["dream"] + 3
-    assert nats_by_kind(without_head(model, 1, 1), STORIES)["owner"] > nats["owner"] + 2
-    spare = nats_by_kind(without_head(model, 1, 0), STORIES)
+    with head_off(model, 1, 2):
+        assert nats_by_kind(model, STORIES)["dream"] > nats["dream"] + 3
+    with head_off(model, 1, 1):
+        assert nats_by_kind(model, STORIES)["owner"] > nats["owner"] + 2
+    with head_off(model, 1, 0):
+        spare = nats_by_kind(model, STORIES)
     assert spare["animal again"] < nats["animal again"] + 0.3
 
 

@@ -1,9 +1,6 @@
 """Figures of the chapter on bilinear attention."""
 
-import contextlib
 import functools
-import io
-import runpy
 from collections.abc import Callable
 
 import drawsvg
@@ -17,12 +14,12 @@ from attn_docs.practice.bugs_that_train import LENGTH, NextWord, fit
 from attn_docs.sentence import KINDS
 from docs._kit import chart
 from docs._kit.draw import ACCENT, ACCENT_2, INK, SHADE, SOFT, canvas, finish, write
+from docs._kit.examples import example
 from docs._kit.measure import one_thread
 from docs._kit.text import texts
-from docs._tools.blocks import ROOT
 
 KEY = "foundations-bilinear"
-EXAMPLE = ROOT / "attn_docs/examples/foundations/bilinear/two_trainings.py"
+EXAMPLE = "foundations/bilinear/two_trainings"
 SIZES = (2, 4, 8, 16, 32, 64, 128)
 STARTS = ("small", "unit")
 DIVISORS = ("fourth", "square")
@@ -63,8 +60,7 @@ def _products(seed: int) -> tuple[float, ...]:
 @functools.cache
 def found() -> list[tuple[Tensor, Tensor]]:
     """Return both pairs of W_Q and W_K, (4, 2) each, that the page's example learns."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        trained: list[tuple[Tensor, Tensor]] = runpy.run_path(str(EXAMPLE))["found"]
+    trained: list[tuple[Tensor, Tensor]] = example(EXAMPLE)["found"]
     return trained
 
 

@@ -1,17 +1,11 @@
 """What cross-attention costs, and what a small trained translator attends to."""
 
-import contextlib
-import io
-import runpy
-from functools import cache
-from pathlib import Path
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from attn_docs import attention_weights
 from attn_docs.sentence import embeddings
+from docs._kit.examples import example
 from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
@@ -20,7 +14,7 @@ INPUT_DIM = CONTEXT_DIM = 512
 OUTPUT_DIM = 64
 LENGTHS = ((128, 128), (1024, 1024), (128, 8192))
 LATIN = ("dormit", "feles", "somniat")  # of the worked example
-EXAMPLES = Path(__file__).parents[3] / "attn_docs/examples/heads/cross_attention"
+TRAINED = "heads/cross_attention/learned"  # the program that trains its translator
 TRANSLATED = ("the cat sleeps it dreams", "the small fox runs it sings")  # by the trained example
 WHISPER = {"positions": 1500, "layers": 32, "size": 1280}  # large, from its published configuration
 
@@ -31,16 +25,9 @@ def sequence_weights() -> Tensor:
     return attention_weights(query, embeddings()[:, 4:])
 
 
-@cache
-def _trained() -> dict[str, Any]:
-    """Run the page's program, which trains its translator; return the names in it."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        return runpy.run_path(str(EXAMPLES / "learned.py"))
-
-
 def learned() -> dict[str, tuple[list[str], Tensor]]:
     """Return the trained translator's translation and its weights for each sentence."""
-    names = _trained()
+    names = example(TRAINED)
     lengths = (sum(word in names["LATIN"] for word in text.split()) for text in TRANSLATED)
     return {
         text: names["translate"](names["model"], text.split(), length)
@@ -107,7 +94,7 @@ def cached_bytes(positions: int, layers: int, size: int, dtype: torch.dtype) -> 
 
 
 def _trained_parameters() -> int:
-    return sum(parameter.numel() for parameter in _trained()["model"].parameters())
+    return sum(parameter.numel() for parameter in example(TRAINED)["model"].parameters())
 
 
 def numbers() -> dict[str, str]:

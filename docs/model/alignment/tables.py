@@ -22,6 +22,13 @@ def right_after(*, attends: bool) -> dict[int, float]:
     return {words: measured("accuracy", attends=attends, words=words) for words in EXTRA}
 
 
+def _told(way: Way, language: str, kept: str = "far") -> str:
+    """Return the mean accuracy in percent, with the lowest and the highest where they differ."""
+    mean, low, high = _spread(way, kept)
+    told = texts(__file__, "told", language)["range"].format(mean=mean, low=low, high=high)
+    return mean if low == high else str(told)
+
+
 def _spread(way: Way, kept: str = "far") -> list[str]:
     """Return the mean accuracy of the seeds, the lowest and the highest, in percent."""
     measured = load(__file__)[kept]
@@ -40,9 +47,8 @@ def distance(language: str) -> str:
     rows = []
     for name in ("forwards", "near", "far"):
         way = FAR[name]
-        mean, low, high = _spread(way)
-        told = mean if low == high else text["range"].format(mean=mean, low=low, high=high)
-        rows.append((text[name], told, f"{measured('seconds', **way._asdict()):.0f}"))
+        seconds = f"{measured('seconds', **way._asdict()):.0f}"
+        rows.append((text[name], _told(way, language), seconds))
     caption = text["caption"].format(size=SIZE, words=AFTER, **_setting())
     return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
 
@@ -51,14 +57,13 @@ def sizes(language: str) -> str:
     """Return how often both kinds are right, for each size of the state."""
     text = texts(__file__, "sizes", language)
     measured = load(__file__)["sizes"]
-    rows = []
-    for size in SIZES:
-        cells = []
-        for attends in (False, True):
-            mean, low, high = _spread(BY_SIZE[size, attends], "sizes")
-            told = mean if low == high else text["range"].format(mean=mean, low=low, high=high)
-            cells.append(told)
-        rows.append((str(size), *cells))
+    rows = [
+        (
+            str(size),
+            *(_told(BY_SIZE[size, attends], language, "sizes") for attends in (False, True)),
+        )
+        for size in SIZES
+    ]
     caption = text["caption"].format(**_setting())
     return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
 

@@ -17,6 +17,7 @@ from docs._kit.draw import (
     finish,
     write,
 )
+from docs._kit.examples import example
 from docs._kit.text import texts
 
 from . import tables
@@ -31,7 +32,7 @@ _ROWS = {"unembedding": 40, "up": 116, "mlp": 174, "middle": 232, "attention": 2
 
 def vectors() -> dict[str, list[float]]:
     """Return the vector of "it" in the stream and what each part adds, by row of the figure."""
-    sentence = tables.example("sentence")
+    sentence = example(f"{tables.EXAMPLES}/sentence")
     embedding, read, written, total = sentence["parts"]
     columns = [sentence["FEATURES"].index(name) for name in SHOWN]
     rows = {
@@ -46,7 +47,7 @@ def vectors() -> dict[str, list[float]]:
 
 def next_words() -> dict[str, float]:
     """Return what the model expects after "it", by word."""
-    sentence = tables.example("sentence")
+    sentence = example(f"{tables.EXAMPLES}/sentence")
     shares = sentence["model"](sentence["tokens"])[0, -1].softmax(-1)
     return dict(zip(sentence["WORDS"], shares.tolist(), strict=True))
 
@@ -122,7 +123,8 @@ def _words(drawing: drawsvg.Drawing) -> None:
 
 def gradients(language: str) -> str:
     """Draw the gradient of each block at the start, for models of three depths."""
-    text, found = texts(__file__, "gradients", language), tables.example("pre_or_post")["found"]
+    text = texts(__file__, "gradients", language)
+    found = example(f"{tables.EXAMPLES}/pre_or_post")["found"]
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(400, 222)
         for place, count in enumerate(COUNTS):

@@ -1,11 +1,6 @@
 """The parameters of published models by part, and the numbers that the chapter's sentences use."""
 
-import contextlib
-import functools
-import io
 import math
-import runpy
-from typing import Any
 
 import torch
 from torch import nn
@@ -13,11 +8,11 @@ from transformers import GPT2Config, LlamaConfig
 
 from attn_docs import GroupedQueryAttention, MultiHeadAttention, RotaryEmbedding
 from attn_docs.model import MLP, Block, DecoderModel, GatedMLP
+from docs._kit.examples import example
 from docs._kit.markdown import table
 from docs._kit.text import texts
-from docs._tools.blocks import ROOT
 
-EXAMPLES = ROOT / "attn_docs/examples/model/block"
+EXAMPLES = "model/block"
 PARTS = ("tokens", "positions", "attention", "mlp", "norms", "unembedding")
 LLAMA_3 = {"num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256}
 MODELS = {
@@ -25,13 +20,6 @@ MODELS = {
     "Llama 2 7B": LlamaConfig(),
     "Llama 3 8B": LlamaConfig(**LLAMA_3),
 }
-
-
-@functools.cache
-def example(name: str) -> dict[str, Any]:
-    """Return what one of the page's programs has computed, by its names."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        return runpy.run_path(str(EXAMPLES / f"{name}.py"))
 
 
 def built(config: GPT2Config | LlamaConfig) -> DecoderModel:
@@ -113,8 +101,10 @@ TABLES = {"parameters": parameters}
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    sentence, stream, deep = example("sentence"), example("sum_of_parts"), example("deep")
-    parts, found = sentence["parts"], example("pre_or_post")["found"]
+    sentence, stream, deep = (
+        example(f"{EXAMPLES}/{name}") for name in ("sentence", "sum_of_parts", "deep")
+    )
+    parts, found = sentence["parts"], example(f"{EXAMPLES}/pre_or_post")["found"]
     columns = sentence["FEATURES"]
     shares = sentence["model"](sentence["tokens"])[0, -1].softmax(-1).tolist()
     added = stream["norms"][1:-1]

@@ -6,6 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from attn_docs.model import DecoderModel, describe_weights
 from attn_docs.model.induction import (
@@ -22,13 +23,13 @@ from attn_docs.model.induction import (
     repeated_tokens,
 )
 from attn_docs.model.induction_circuits import composed, copy_circuit, head_off, match_circuit
+from docs._kit.examples import example
 from docs._kit.form import fill
 from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
 from .benchmark import EARLY, LATE, LATELY, LAYERS, LONG_AGO, SEEDS, SEQUENCES
-from .rules import rules, torn
 
 WORKED = ("zqvx-zqv", "the cat. the c", "plough")  # an unknown word, a known one, no repetition
 LEAST = 0.05  # smaller weights are not drawn
@@ -184,13 +185,22 @@ def too_many_places() -> tuple[float, float]:
     return right.mean().item(), (weights * induction_targets(tokens)).sum(-1).mean().item()
 
 
+def torn(examples: Examples) -> Tensor:
+    """Return where earlier occurrences of a repeated token were followed by different tokens."""
+    tokens, answers = examples.tokens[:, :-1], examples.tokens[:, 1:]
+    other = tokens[:, None] != answers[..., None]
+    return examples.repeated & (induction_targets(tokens) & other).any(-1)
+
+
 def of_rules() -> dict[str, str]:
     """Return what simple rules reach, and the model where matches agree and where they do not."""
     examples = examined()
     tokens = examples.tokens[:, :-1]
     where = {"torn": torn(examples)}
     where["agreed"] = examples.repeated & ~where["torn"]
-    found = {name: f"{share:.2f}" for name, share in rules(examples)._asdict().items()}
+    names = ("seen", "oldest", "lookup")
+    hits = example("model/induction/rules")["right"].values()
+    found = {name: f"{statistics.mean(of):.2f}" for name, of in zip(names, hits, strict=True)}
     for name, query in (("whole", True), ("blind", False)):
         right = composed(model(), tokens, query=query)[0].argmax(-1) == examples.tokens[:, 1:]
         for place, mask in where.items():

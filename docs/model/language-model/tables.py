@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import torch
 
+from attn_docs.model.induction_circuits import head_off
 from attn_docs.model.language_model import (
     ALPHABET,
     BATCH,
@@ -22,7 +23,6 @@ from attn_docs.model.language_model import (
     tell_stories,
     text_of,
     trained_model,
-    without_head,
     word_map,
 )
 from attn_docs.model.weights import describe_weights
@@ -65,12 +65,12 @@ def judged() -> dict[str, dict[str, float]]:
 @cache
 def removed() -> dict[tuple[int, int], dict[str, float]]:
     """Return the nats of a story by kind without a head, by block and head from 0."""
-    model = trained_model()
-    return {
-        (block, head): nats_by_kind(without_head(model, block, head), held_out())
-        for block in range(NUM_BLOCKS)
-        for head in range(NUM_HEADS)
-    }
+    model, found = trained_model(), {}
+    for block in range(NUM_BLOCKS):
+        for head in range(NUM_HEADS):
+            with head_off(model, block, head):
+                found[block, head] = nats_by_kind(model, held_out())
+    return found
 
 
 @cache
