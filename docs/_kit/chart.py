@@ -40,6 +40,7 @@ _KEPT = (
     "fill-opacity",
     "font-size",
     "font-weight",
+    "opacity",
     "stroke",
     "stroke-dasharray",
     "stroke-opacity",
