@@ -33,6 +33,15 @@ from attn_docs.heads.grouped_query import (
 from attn_docs.heads.latent import LatentCache, MultiHeadLatentAttention
 from attn_docs.heads.multi_head import MultiHeadAttention, merge_heads, split_heads
 from attn_docs.heads.multi_query import MultiQueryAttention
+from attn_docs.kernels.flash import flash_attention
+from attn_docs.kernels.merging import (
+    attention_with_lse,
+    merge_attention,
+    ring_attention,
+    split_kv_attention,
+)
+from attn_docs.kernels.softmax import OnlineSoftmax, stable_softmax
+from attn_docs.kernels.which_kernel import which_kernel
 from attn_docs.memory.decode_cost import (
     DecodeCost,
     decode_cost,
@@ -79,6 +88,7 @@ __all__ = [
     "MultiHeadAttention",
     "MultiHeadLatentAttention",
     "MultiQueryAttention",
+    "OnlineSoftmax",
     "RotaryEmbedding",
     "ScaledDotProductSelfAttention",
     "ScoreAttention",
@@ -86,9 +96,11 @@ __all__ = [
     "apply_rotary",
     "attention_by_hand",
     "attention_weights",
+    "attention_with_lse",
     "causal_mask",
     "decode_cost",
     "encode_step_by_step",
+    "flash_attention",
     "grouped_query_attention_broadcast",
     "grouped_query_attention_repeat",
     "grouped_query_to_multi_head",
@@ -100,16 +112,21 @@ __all__ = [
     "mask_to_additive",
     "mask_to_boolean",
     "masked_softmax",
+    "merge_attention",
     "merge_heads",
     "multi_head_to_grouped_query",
     "nadaraya_watson",
     "padding_mask",
     "projection_cost",
+    "ring_attention",
     "rotary_to_half_split",
     "rotary_to_interleaved",
     "scaled_dot_product_attention",
     "sliding_window_mask",
     "split_heads",
+    "split_kv_attention",
+    "stable_softmax",
+    "which_kernel",
 ]
 
 __getattr__ = renamed(__name__)

@@ -1,0 +1,1 @@
+"""Wrong versions of what the chapters on kernels build."""
