@@ -1,1 +1,1 @@
-"""The same numbers by other work: softmax in blocks, attention in tiles, merging, kernels, packing."""
+"""The same numbers by other work: softmax in blocks, tiles, merging, kernels, packing."""
