@@ -24,3 +24,4 @@ from attn_docs import OnlineSoftmax
 softmax = OnlineSoftmax()
 softmax.update(scores, values)
 print(torch.allclose(output, softmax.result(), atol=1e-5), torch.allclose(lse, softmax.lse))
+#> True True

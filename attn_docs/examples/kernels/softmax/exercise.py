@@ -15,3 +15,4 @@ def attend(query, key, value, block=3):  # … n d, … m d, … m e
 
 
 print(check_attention(attend).verdict)
+#> failed

@@ -23,3 +23,5 @@ theirs = (plain(*(x.float() for x in exact)) - truth).abs().max()
 for attend in (online, accumulator_not_rescaled.attention):
     mine = (attend(*(x.float() for x in exact)) - truth).abs().max()
     print(attend.__name__, (mine <= 2 * theirs).item())
+#> online True
+#> attention False
