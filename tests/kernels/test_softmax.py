@@ -33,7 +33,7 @@ def in_blocks(scores: Tensor, values: Tensor, sizes: list[int]) -> OnlineSoftmax
 
 def calls(count: int, seed: int = 0) -> list[tuple[Tensor, Tensor, list[int]]]:
     """Return random scores, some of −∞, and values, their keys cut at random places."""
-    rng, made = random.Random(seed), []
+    rng, made = random.Random(seed), []  # noqa: S311
     for index in range(count):
         leading = rng.choice([(), (2,), (2, 3), (1, 0)])
         n, m, e = rng.randint(1, 6), rng.randint(1, 17), rng.randint(1, 5)
@@ -267,7 +267,7 @@ def test_a_block_unlike_the_one_before_is_refused(
         softmax.update(scores, values)
 
 
-# --- the wrong versions ----------------------------------------------------------------------------
+# --- the wrong versions ---------------------------------------------------------------------
 
 
 def asked(scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:

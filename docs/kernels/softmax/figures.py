@@ -68,6 +68,7 @@ def _across(score: float) -> float:
 class State(NamedTuple):
     """What the online softmax of "cat" holds after a block, and what the block brought."""
 
+    scores: list[float]
     powers: list[Fraction]
     shrink: Fraction | None
     top: float
@@ -84,11 +85,12 @@ def states() -> list[State]:
     for end in (2, 4, 5):
         top = scores[:end].max().item()
         powers = torch.exp(scores[:end] - top)
-        new = powers[sum(map(len, BLOCKS[: len(found)])) :]
+        start = sum(map(len, BLOCKS[: len(found)]))
         shrink = _fraction(math.exp(found[-1].top - top)) if found else None
         mixed = [_fraction(each) for each in (powers @ values[:end]).tolist()]
-        new_powers = [_fraction(each) for each in new.tolist()]
-        found.append(State(new_powers, shrink, top, _fraction(powers.sum().item()), mixed))
+        new = [_fraction(each) for each in powers[start:].tolist()]
+        total = _fraction(powers.sum().item())
+        found.append(State(scores[start:end].tolist(), new, shrink, top, total, mixed))
     return found
 
 
@@ -96,41 +98,58 @@ def _fraction(number: float) -> Fraction:
     return Fraction(number).limit_denominator(100)
 
 
-_COLUMN, _FIRST, _ROW = 80, 76, 25
-_ROWS = ("power", "rescale", "top", "total", *MEANINGS)
+_COLUMN, _FIRST, _ROW = 80, 78, 25
+_ROWS = ("score", "top", "rescale", "power", "total", "mixed", *MEANINGS)
+_HELD = ("top", "total", *MEANINGS)
+_GAPS = {"top": 5, "total": 5, "mixed": 5}  # above these rows
 
 
 def steps(language: str) -> str:
     """Draw what is held after each block, and the output."""
     text = texts(__file__, "steps", language)
-    drawing, found = canvas(400, 272), states()
+    drawing, found = canvas(400, 312), states()
+    for name in _ROWS:
+        bold = {"font_weight": "bold"} if name in text and name in (*_HELD, "mixed") else {}
+        write(drawing, text.get(name, name), 0, _height(name), 12, text_anchor="start", **bold)
     for column, (words, state) in enumerate(zip(BLOCKS, found, strict=True)):
         middle, width = _FIRST + (column + 0.5) * _COLUMN, _COLUMN / 2 - 6
         title = text["block"].format(number=column + 1)
         write(drawing, title, middle, 10, 12, font_weight="bold")
         write(drawing, ", ".join(words), middle, 28, 12)
         group = drawsvg.Group(data_block=column)
-        shrink = "–" if state.shrink is None else f"× {state.shrink}"
-        cells = (
-            ", ".join(map(str, state.powers)),
-            shrink,
-            _logarithm(state.top),
-            str(state.total),
-            *map(str, state.mixed),
-        )
-        for row, cell in enumerate(cells):
-            _cell(group, cell, middle - width, row, 2 * width, lit=row >= 2)
+        for name, cell in _cells(state).items():
+            _cell(group, name, cell, middle - width, 2 * width)
         drawing.append(group)
-    output = [each / found[-1].total for each in found[-1].mixed]
     last, group = _FIRST + 3.5 * _COLUMN + 2, drawsvg.Group(data_block="output")
-    for row, cell in enumerate(output, start=4):
-        _cell(group, str(cell), last - 34, row, 68, lit=True)
+    for name, each in zip(MEANINGS, found[-1].mixed, strict=True):
+        _cell(group, name, str(each / found[-1].total), last - 34, 68)
     drawing.append(group)
-    write(drawing, text["output"], last, _height(3), 12, font_weight="bold")
-    _heads(drawing, text)
-    return finish(
-        drawing.as_svg(header=""), f"{KEY}-steps", text["title"], _told(text, found), zoom=1.6
-    )
+    write(drawing, text["output"], last, _height("mixed"), 12, font_weight="bold")
+    told = _told(text, found)
+    return finish(drawing.as_svg(header=""), f"{KEY}-steps", text["title"], told, zoom=1.6)
+
+
+def _cells(state: State) -> dict[str, str]:
+    return {
+        "score": ", ".join(map(_logarithm, state.scores)),
+        "top": _logarithm(state.top),
+        "rescale": "" if state.shrink is None else f"× {state.shrink}",
+        "power": ", ".join(map(str, state.powers)),
+        "total": str(state.total),
+        **dict(zip(MEANINGS, map(str, state.mixed), strict=True)),
+    }
+
+
+def _cell(parent: drawsvg.Group, name: str, shown: str, x: float, width: float) -> None:
+    if name in _HELD:
+        place = (x, _height(name) - 11, width, 22)
+        parent.append(drawsvg.Rectangle(*place, rx=3, fill=ACCENT, fill_opacity=0.22))
+    write(parent, shown, x + width / 2, _height(name), 12, data_row=name)
+
+
+def _height(name: str) -> float:
+    row = _ROWS.index(name)
+    return 52 + row * _ROW + sum(_GAPS.get(each, 0) for each in _ROWS[: row + 1])
 
 
 def _told(text: dict[str, str], found: list[State]) -> str:
@@ -145,26 +164,6 @@ def _told(text: dict[str, str], found: list[State]) -> str:
     ]
     shares = [str(each / found[-1].total) for each in found[-1].mixed]
     return text["desc"].format(states=text["stop"].join(told), output=text["comma"].join(shares))
-
-
-def _heads(drawing: drawsvg.Drawing, text: dict[str, str]) -> None:
-    for row, name in enumerate(_ROWS):
-        bold = {"font_weight": "bold"} if row in (2, 3) else {}
-        shown = text.get(name, name)
-        write(drawing, shown, 0, _height(row), 12, text_anchor="start", **bold)
-
-
-def _cell(
-    parent: drawsvg.Group, shown: str, x: float, row: int, width: float, *, lit: bool
-) -> None:
-    if lit:
-        place = (x, _height(row) - 11, width, 22)
-        parent.append(drawsvg.Rectangle(*place, rx=3, fill=ACCENT, fill_opacity=0.22))
-    write(parent, shown, x + width / 2, _height(row), 12)
-
-
-def _height(row: int) -> float:
-    return 54 + row * _ROW + (6 if row >= 2 else 0) + (6 if row >= 4 else 0)
 
 
 def _logarithm(top: float) -> str:
@@ -207,7 +206,7 @@ def temperature(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-temperature", text["title"], desc, zoom=1.4)
 
 
-# --- the order of adding ---------------------------------------------------------------------------
+# --- the order of adding -------------------------------------------------------------------------
 
 
 def order(language: str) -> str:
@@ -222,7 +221,7 @@ def order(language: str) -> str:
             look = {"color": colours[name], "marker": "o", "markersize": 4, "markeredgewidth": 0}
             axes.plot(COUNTS, found[name], gid=f"part:{name}", linewidth=1.75, **look)
             place = (COUNTS[-1] * 1.25, found[name][-1])
-            axes.text(*place, names[name], va="center", color=colours[name], clip_on=False)
+            axes.text(*place, names[name], va="center", clip_on=False)
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_ylim(0.3, 60)

@@ -148,11 +148,16 @@ TABLES: dict[str, Callable[[str], str]] = {"formats": formats, "caught": caught}
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     errors, rule = order_errors(), example("kernels/softmax/rule")
+    stuck = example("kernels/softmax/ones")["total"].item()
     return {
         "float16_over": f"{edge(torch.float16, upper=True):.1f}",
         "float32_over": f"{edge(torch.float32, upper=True):.1f}",
         "float16_under": f"{edge(torch.float16, upper=False):.1f}".replace("-", "−"),
         "float32_under": f"{edge(torch.float32, upper=False):.0f}".replace("-", "−"),
+        "float16_max": _large(torch.finfo(torch.float16).max),
+        "stuck": _large(stuck),
+        "after_stuck": _large(stuck * (1 + torch.finfo(torch.float16).eps)),
+        "ones": _large(2 * stuck),
         "wrong_times": f"{(rule['mine'] / rule['theirs']).item() / 1e6:.0f}",
         "longest": f"{COUNTS[-1]:,}",
         "order_block": str(ORDER_BLOCK),

@@ -1,15 +1,12 @@
-import torch
-
 from attn_docs.testing import check_attention
 
 
 def attend(query, key, value, block=3):  # … n d, … m d, … m e
     query = query.float() / query.size(-1) ** 0.5
-    top = query.new_full(query.shape[:-1], -torch.inf)  # … n
-    total, mixed = torch.zeros_like(top), 0
+    mixed = 0
     for k, v in zip(key.split(block, dim=-2), value.split(block, dim=-2), strict=True):
         scores = query @ k.float().mT  # … n block
-        # your lines: a new maximum, both sums rescaled, the block added
+        # your lines: a new maximum, a sum beside the mix, both rescaled, the block added
         mixed = mixed + scores @ v.float()
     return mixed.to(value.dtype)  # … n e
 

@@ -16,6 +16,7 @@ def online_softmax(scores, values, block):  # n m, m e
 
 values = torch.eye(4)
 for scores in (torch.tensor([[9.0, 0.0, 7.0, 8.0]]), torch.tensor([[7.0, 0.0, 9.0, 8.0]])):
-    print(torch.allclose(online_softmax(scores, values, block=2), scores.softmax(-1) @ values))
+    output = online_softmax(scores, values, block=2)
+    print(torch.allclose(output, scores.softmax(-1) @ values))
 #> True
 #> False
