@@ -202,7 +202,7 @@ def states() -> tuple[Tensor, Tensor, int]:
 
 
 @pytest.mark.formula(r"""
-\sum_{j \text{ seen}} e^{s_j - t'} = \sum_{j \text{ seen}} e^{t - t'} e^{s_j - t}
+\sum_{\text{seen}} e^{s_j - t'} = \sum_{\text{seen}} e^{t - t'} e^{s_j - t}
 = e^{t - t'} \ell
 """)
 def test_the_formula_of_the_old_sum_seen_from_the_new_maximum() -> None:
