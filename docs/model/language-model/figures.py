@@ -16,7 +16,8 @@ from .benchmark import BUGS, LEAST
 KEY = "model-language-model"
 LINES = ("1", "2", "3", "floor")  # of the training curve: n-grams by order, and the floor
 LEARNED = ("animal again", "dream", "owner")  # in the order of learning
-_LETTER, _GAP, _LINE, _WIDTH = 7.2, 6, 22, 396
+_GAP, _LINE, _WIDTH = 8, 22, 396
+_WIDTHS = {"i": 3.5, "j": 3.5, "l": 3.5, ".": 4, "f": 4.5, "r": 5, "t": 5, "m": 11, "w": 10}
 _LEFT, _COLUMN, _HEAD, _PITCH = 2, 14.6, 56, 42  # of the map of the bugs
 
 
@@ -173,7 +174,8 @@ def shaded(
     write(group, label, 0, top + 9, 12, text_anchor="start", font_weight="bold")
     x, y = 0.0, top + 22.0
     for at, (word, weight) in enumerate(zip(story_words(), weights, strict=True)):
-        width = _LETTER * len(word) + _GAP
+        letters = sum(_WIDTHS.get(letter, 7.2) for letter in word)
+        width = letters + _GAP
         if x + width > _WIDTH:
             x, y = 0.0, y + _LINE
         if weight > 0:
@@ -182,7 +184,7 @@ def shaded(
         if at == row + 1:
             frame = {"fill": "none", "stroke": INK, "stroke_width": 1.5}
             group.append(drawsvg.Rectangle(x, y, width, 19, **frame))
-        write(group, word, x + width / 2, y + 9.5, 12, font_family="monospace")
+        write(group, word, x + width / 2, y + 9.5, 12, textLength=round(letters, 1))
         x += width + 1
     drawing.append(group)
 
