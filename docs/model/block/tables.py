@@ -114,6 +114,7 @@ def numbers() -> dict[str, str]:
     }
     return {
         "fresh": f"{fresh[0]:.0f}",
+        "fresh_spread": str(MODELS["GPT-2 small"].initializer_range),
         "fresh_small": f"{fresh[1]:.1f}",
         "fresh_uniform": f"{math.log(1000):.1f}",
         "animal": f"{parts[1][columns.index('animal')]:.2f}",
