@@ -30,7 +30,7 @@ from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import EARLY, LATE, LATELY, LAYERS, LONG_AGO, SEEDS, SEQUENCES
+from .benchmark import EARLY, LATE, LATELY, LAYERS, LONG_AGO, SEEDS, SEQUENCES, UNTIL
 
 WORKED = ("zqvx-zqv", "the cat. the c", "plough")  # an unknown word, a known one, no repetition
 LEAST = 0.05  # smaller weights are not drawn
@@ -333,6 +333,7 @@ def numbers() -> dict[str, str]:
         "two": f"{min(ends[2]):.2f}",
         "one": f"{max(ends[1]):.2f}",
         "spread": f"{max(ends[2]) - min(ends[2]):.3f}",
+        "until": str(UNTIL),
         "early_step": str(EARLY),
         "late_step": str(LATE),
         "blank": str(LEAST_SHARE),
