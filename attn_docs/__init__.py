@@ -40,6 +40,13 @@ from attn_docs.kernels.merging import (
     ring_attention,
     split_kv_attention,
 )
+from attn_docs.kernels.packing import (
+    cu_seqlens,
+    document_ids,
+    document_mask,
+    document_positions,
+    packed_attention,
+)
 from attn_docs.kernels.softmax import OnlineSoftmax, stable_softmax
 from attn_docs.kernels.which_kernel import which_kernel
 from attn_docs.memory.decode_cost import (
@@ -98,7 +105,11 @@ __all__ = [
     "attention_weights",
     "attention_with_lse",
     "causal_mask",
+    "cu_seqlens",
     "decode_cost",
+    "document_ids",
+    "document_mask",
+    "document_positions",
     "encode_step_by_step",
     "flash_attention",
     "grouped_query_attention_broadcast",
@@ -116,6 +127,7 @@ __all__ = [
     "merge_heads",
     "multi_head_to_grouped_query",
     "nadaraya_watson",
+    "packed_attention",
     "padding_mask",
     "projection_cost",
     "ring_attention",
