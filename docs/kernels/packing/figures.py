@@ -15,7 +15,7 @@ from .waste import document_lengths, first_fit
 
 KEY = "kernels-packing"
 LENGTHS = [3, 5, 2]
-DRAWN, PACKED_ROOM = 8, 512  # documents drawn as rows, and the room of a drawn packed row
+DRAWN, PACKED_ROOM = 12, 512  # documents drawn as rows, and the room of a drawn packed row
 BLOCK_LENGTHS, BLOCK = [256, 64, 192], 64
 
 
@@ -32,8 +32,8 @@ def rows(language: str) -> str:
         [order.pop(next(k for k, i in enumerate(order) if lengths[i] == x)) for x in row]
         for row in first_fit(lengths, PACKED_ROOM)
     ]
-    scale, high, longest = 340 / PACKED_ROOM, 20, max(lengths)
-    drawing = canvas(398, 62 + (DRAWN + len(packed)) * high + 40)
+    scale, high, longest = 372 / PACKED_ROOM, 20, max(lengths)
+    drawing = canvas(398, 26 + (DRAWN + len(packed)) * high + 36)
     top = 26
     panels = {
         "padded": ([[i] for i in range(DRAWN)], longest),
@@ -43,7 +43,7 @@ def rows(language: str) -> str:
         padding = 1 - sum(lengths) / (room * len(lines))
         group = drawsvg.Group(data_way=name, data_padding=f"{padding:.4f}")
         title = text[name].format(rows=len(lines), room=room, padding=f"{padding:.0%}")
-        write(group, title, 24, top - 12, 12, text_anchor="start", font_weight="bold")
+        write(group, title, 2, top - 12, 12, text_anchor="start", font_weight="bold")
         for k, line in enumerate(lines):
             _row(group, [(i, lengths[i] * scale) for i in line], room * scale, top + k * high)
         drawing.append(group)
@@ -54,7 +54,7 @@ def rows(language: str) -> str:
 
 def _row(group: drawsvg.Group, line: list[tuple[int, float]], room: float, y: float) -> None:
     """Draw one row: its documents, numbered, and what is left of it as padding."""
-    x, height = 24.0, 16
+    x, height = 2.0, 16
     outline = {"stroke": INK, "stroke_opacity": 0.5, "stroke_dasharray": "3 3"}
     group.append(drawsvg.Rectangle(x, y, room, height, fill="none", **outline))
     for i, width in line:
@@ -89,7 +89,7 @@ def mask(language: str) -> str:
         _cell(drawing, kind, left - 70, y, 18, None)
         write(drawing, text[kind], left - 44, y + 9, 12, text_anchor="start")
     desc = text["desc"].format(lengths=", ".join(map(str, LENGTHS)))
-    return finish(drawing.as_svg(header=""), f"{KEY}-mask", text["title"], desc, zoom=1.5)
+    return finish(drawing.as_svg(header=""), f"{KEY}-mask", text["title"], desc, zoom=1.3)
 
 
 def _cell(
@@ -170,7 +170,7 @@ def blocks(language: str) -> str:
         _block(drawing, kind, left, y, 18)
         write(drawing, text[kind].format(count=count), left + 26, y + 9, 12, text_anchor="start")
     desc = text["desc"].format(size=size, **counts)
-    return finish(drawing.as_svg(header=""), f"{KEY}-blocks", text["title"], desc, zoom=1.4)
+    return finish(drawing.as_svg(header=""), f"{KEY}-blocks", text["title"], desc, zoom=1.3)
 
 
 def _block(drawing: drawsvg.Drawing, kind: str, x: float, y: float, size: float) -> None:
