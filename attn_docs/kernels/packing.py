@@ -12,7 +12,7 @@ from attn_docs.foundations.scaled_dot_product import scaled_dot_product_attentio
 def cu_seqlens(lengths: Tensor | Sequence[int]) -> Tensor:
     r"""Return where each document starts, and last where the row ends: cumulative lengths.
 
-    $$c_0 = 0 \qquad c_{k+1} = c_k + n_k$$
+    $$c_0 = 0 \qquad c_{k+1} = c_k + \ell_k$$
 
     Variable-length kernels, such as FlashAttention's, take this tensor under this name.
 

@@ -215,17 +215,17 @@ def test_it_refuses(call: Any, kind: type[Exception], message: str) -> None:
 
 
 @pytest.mark.formula(r"""
-c_0 = 0 \qquad c_{k+1} = c_k + n_k \qquad
+c_0 = 0 \qquad c_{k+1} = c_k + \ell_k \qquad
 \delta_i = k \;\text{ where }\; c_k \le i < c_{k+1} \qquad
 p_i = i - c_{\delta_i}
 """)
 def test_the_formula_of_the_places() -> None:
-    n, c = LENGTHS, cu_seqlens(LENGTHS)
+    ell, c = LENGTHS, cu_seqlens(LENGTHS)
     delta, p = document_ids(LENGTHS), document_positions(LENGTHS)
     assert c[0] == 0
-    assert all(c[k + 1] == c[k] + n[k] for k in range(len(n)))
+    assert all(c[k + 1] == c[k] + ell[k] for k in range(len(ell)))
     for i in range(N):
-        assert [k for k in range(len(n)) if c[k] <= i < c[k + 1]] == [delta[i]]
+        assert [k for k in range(len(ell)) if c[k] <= i < c[k + 1]] == [delta[i]]
         assert p[i] == i - c[delta[i]]
 
 

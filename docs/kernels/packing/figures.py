@@ -33,7 +33,7 @@ def rows(language: str) -> str:
         for row in first_fit(lengths, PACKED_ROOM)
     ]
     scale, high, longest = 372 / PACKED_ROOM, 20, max(lengths)
-    drawing = canvas(398, 26 + (DRAWN + len(packed)) * high + 36)
+    drawing = canvas(398, 26 + (DRAWN + len(packed)) * high + 44)
     top = 26
     panels = {
         "padded": ([[i] for i in range(DRAWN)], longest),
@@ -78,44 +78,38 @@ def mask(language: str) -> str:
         write(drawing, text[name], left - 8, y, 11, text_anchor="end")
         for j, value in enumerate(values):
             write(drawing, str(value), left + (j + 0.5) * cell, y, 12)
+    kinds = [
+        ["future" if j > i else "own" if ids[i] == ids[j] else "leak" for j in range(n)]
+        for i in range(n)
+    ]
     for i in range(n):
         label = text["query"].format(document=ids[i] + 1, position=positions[i])
         write(drawing, label, left - 8, top + (i + 0.5) * cell, 11, text_anchor="end")
-        for j in range(n):
-            kind = "future" if j > i else "own" if ids[i] == ids[j] else "leak"
-            _cell(drawing, kind, left + j * cell, top + i * cell, cell, (i, j))
     for k, kind in enumerate(("own", "leak", "future")):
+        places = [(i, j) for i in range(n) for j in range(n) if kinds[i][j] == kind]
+        corners = [(left + j * cell, top + i * cell) for i, j in places]
+        drawing.append(_cells(kind, corners, cell))
         y = top + n * cell + 16 + k * 24
-        _cell(drawing, kind, left - 70, y, 18, None)
+        drawing.append(_cells(f"legend {kind}", [(left - 70, y)], 18))
         write(drawing, text[kind], left - 44, y + 9, 12, text_anchor="start")
     desc = text["desc"].format(lengths=", ".join(map(str, LENGTHS)))
     return finish(drawing.as_svg(header=""), f"{KEY}-mask", text["title"], desc, zoom=1.3)
 
 
-def _cell(
-    drawing: drawsvg.Drawing, kind: str, x: float, y: float, size: float, place: object
-) -> None:
-    """Draw one pair of tokens: filled where allowed, crossed where only causality allows it."""
-    fill, opacity = {"own": (ACCENT, 0.8), "leak": (ACCENT_2, 0.35), "future": ("none", 1)}[kind]
-    where = {} if place is None else {"data_kind": kind}
-    drawing.append(
-        drawsvg.Rectangle(
-            x,
-            y,
-            size,
-            size,
-            fill=fill,
-            fill_opacity=opacity,
-            stroke=INK,
-            stroke_opacity=0.35,
-            **where,
-        )
-    )
-    if kind == "leak":
-        a, b = 0.3 * size, 0.4 * size
-        cross = drawsvg.Path(fill="none", stroke=INK, stroke_width=1.4)
-        cross.M(x + a, y + a).l(b, b).m(-b, 0).l(b, -b)
-        drawing.append(cross)
+def _cells(kind: str, corners: list[tuple[float, float]], size: float) -> drawsvg.Group:
+    """Draw pairs of tokens: filled where allowed, crossed where only causality allows them."""
+    fills = {"own": (ACCENT, 0.8), "leak": (ACCENT_2, 0.35), "future": ("none", 1)}
+    fill, opacity = fills[kind.removeprefix("legend ")]
+    group = drawsvg.Group(data_kind=kind, fill=fill, fill_opacity=opacity, stroke=INK)
+    for x, y in corners:
+        group.append(drawsvg.Rectangle(x, y, size, size, stroke_opacity=0.35))
+    if kind.endswith("leak"):
+        cross = drawsvg.Path(fill="none", stroke_width=1.4)
+        for x, y in corners:
+            a, b = 0.3 * size, 0.4 * size
+            cross.M(x + a, y + a).l(b, b).m(-b, 0).l(b, -b)
+        group.append(cross)
+    return group
 
 
 def block_mask() -> BlockMask:

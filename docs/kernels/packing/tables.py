@@ -18,9 +18,10 @@ from attn_docs import (
 )
 from attn_docs.position.rotary import apply_rotary
 from docs._kit.markdown import table
+from docs._kit.measured import load
 from docs._kit.text import texts
 
-from . import calls, figures
+from . import benchmark, calls, figures
 from .waste import BATCH, ROOM, document_lengths, first_fit, ways
 
 FIRST, LENGTHS = 4, (4, 5)
@@ -74,6 +75,11 @@ def _small(value: float) -> str:
     return "≤ 10⁻¹²" if value <= 1e-12 else f"{value:.2f}"
 
 
+def _share(part: float) -> str:
+    """Write a part of a whole: small ones with a digit after the point, none as 0."""
+    return "0" if part == 0 else f"{part:.1%}" if part < 0.01 else f"{part:.0%}"
+
+
 def _power(value: float) -> str:
     """Write a small number as a digit and a power of ten."""
     digit, exponent = f"{value:.0e}".split("e-")
@@ -95,7 +101,7 @@ def waste(language: str) -> str:
         (
             text[way],
             f"{tokens:,}",
-            f"{1 - real / tokens:.0%}",
+            _share(1 - real / tokens),
             f"{scores / least:.1f}×",
         )
         for way, (tokens, scores) in ways().items()
@@ -121,6 +127,20 @@ def transformers_calls(language: str) -> str:
     return f"{table(text['header'], rows, words=range(4))}\n\n{caption}"
 
 
+def speed(language: str) -> str:
+    """Return the time of each way to attend within documents, as it was measured."""
+    text, measured = texts(__file__, "speed", language), load(benchmark.__file__)["row"]
+    rows = (
+        (text[way], f"{measured('time', way=way):.2f}×")
+        for way in ("dense", "leaky", "flex", "loop")
+    )
+    row = benchmark.packed_row()
+    caption = text["caption"].format(
+        n=sum(row), count=len(row), h=benchmark.HEADS, d=benchmark.HEAD_DIM
+    )
+    return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
+
+
 def rotary_error(start: int) -> float:
     """Return the error of rotary attention in float32, at positions from `start` on."""
     generator = torch.Generator().manual_seed(0)
@@ -139,6 +159,7 @@ TABLES: dict[str, Callable[[str], str]] = {
     "waste": waste,
     "leak": leak,
     "calls": transformers_calls,
+    "speed": speed,
 }
 
 
@@ -163,6 +184,9 @@ def numbers() -> dict[str, Any]:
         "gradient": f"{leak_of('positions')[0]:.2f}",
         "gradient_before": f"{leak_of('nothing')[0]:.2f}",
         "far": f"{FAR:,}",
+        "flex_times": f"{1 / load(benchmark.__file__)['row']('time', way='flex'):.0f}",
+        "pencil_dense": f"{8192**2:,}",
+        "pencil_own": f"{16 * 512**2:,}",
         "published_before": PUBLISHED[0],
         "published_after": PUBLISHED[1],
         "far_error": _power(rotary_error(FAR)),
