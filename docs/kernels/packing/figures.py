@@ -83,7 +83,7 @@ def mask(language: str) -> str:
         for i in range(n)
     ]
     for i in range(n):
-        label = text["query"].format(document=ids[i] + 1, position=positions[i])
+        label = text["query"].format(document=ids[i], position=positions[i])
         write(drawing, label, left - 8, top + (i + 0.5) * cell, 11, text_anchor="end")
     for k, kind in enumerate(("own", "leak", "future")):
         places = [(i, j) for i in range(n) for j in range(n) if kinds[i][j] == kind]
