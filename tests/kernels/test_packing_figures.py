@@ -5,7 +5,7 @@ import torch
 
 from attn_docs import causal_mask, document_ids, document_mask
 from docs._tools.page import page_module
-from tests.kit import parse
+from tests.kit import error, parse
 
 calls = page_module("kernels/packing", "calls")
 figures = page_module("kernels/packing", "figures")
@@ -89,3 +89,13 @@ def test_the_page_says_which_calls_of_transformers_keep_documents_apart(call: st
     found = [calls.changes(each, call) for each in calls.IMPLEMENTATIONS]
     assert tuple(change == 0 for change in found) == APART[call]
     assert all(change == 0 or change > 1e-3 for change in found)
+
+
+@torch.no_grad()
+def test_the_loops_that_stand_for_flash_attention_compute_what_sdpa_does() -> None:
+    model, tokens = calls.tiny_model(), torch.arange(calls.TOKENS).unsqueeze(0)
+    found = []
+    for model.config._attn_implementation in ("sdpa", "flash_attention_2"):
+        with calls.flash_attention_on_cpu():
+            found.append(model(tokens, **calls.CALLS["no_cache"]).logits)
+    assert error(*found) <= 1e-12
