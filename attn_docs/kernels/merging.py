@@ -557,7 +557,9 @@ def _check_order(is_causal: bool, zigzag: bool) -> None:
     check_flag("is_causal", is_causal)
     check_flag("zigzag", zigzag)
     if zigzag and not is_causal:
-        raise ValueError("zigzag must be False without is_causal, where order is nothing; got True")
+        raise ValueError(
+            "zigzag must be False without is_causal, since order does not matter then; got True"
+        )
 
 
 def _check_halves(length: int, zigzag: bool) -> None:

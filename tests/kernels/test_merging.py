@@ -150,7 +150,9 @@ def test_parts_of_any_sizes_merge_in_any_order_and_grouping(seed, sizes, chance)
 
 
 def test_gradients_flow_through_outputs_and_log_sum_exps() -> None:
-    tensors = [normal(2, 3, 4, seed=s) for s in range(3)] + [normal(2, 3, seed=s) for s in (5, 6, 7)]
+    tensors = [normal(2, 3, 4, seed=s) for s in range(3)] + [
+        normal(2, 3, seed=s) for s in (5, 6, 7)
+    ]
     leaves = [x.requires_grad_() for x in tensors]
     assert torch.autograd.gradcheck(lambda *x: merge_attention(x[:3], x[3:]), leaves)
     inputs = [normal(2, r, 3, seed=r).requires_grad_() for r in (3, 5, 5)]
@@ -163,10 +165,8 @@ def test_gradients_flow_through_outputs_and_log_sum_exps() -> None:
 
 def test_pytorchs_own_kernel_gives_parts_that_merge() -> None:
     query, key, value = (normal(2, 3, r, 8, seed=r) for r in (4, 9, 9))
-    kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu  # noqa: SLF001
-    parts = [
-        kernel(query, k, v) for k, v in zip(key.split(4, 2), value.split(4, 2), strict=True)
-    ]
+    kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    parts = [kernel(query, k, v) for k, v in zip(key.split(4, 2), value.split(4, 2), strict=True)]
     output, _ = merge_attention([p[0] for p in parts], [p[1] for p in parts])
     assert error(output, torch_attention(query, key, value)) <= TOLERANCE
 
