@@ -66,7 +66,7 @@ def attention_with_lse(
         query, key = torch.tensor([[1.0]]), torch.zeros(4, 1)
         output, lse = attention_with_lse(query, key, torch.tensor([[0.0], [0.0], [0.0], [8.0]]))
         print(output, lse.exp())
-        #> tensor([[2.]]) tensor([4.0000])
+        #> tensor([[2.]]) tensor([4.])
         ```
 
     Reference:
@@ -109,7 +109,7 @@ def merge_attention(outputs: Sequence[Tensor], lses: Sequence[Tensor]) -> tuple[
         two, six = torch.tensor([[2.0]]), torch.tensor([[6.0]])
         output, lse = merge_attention([two, six], [torch.tensor([3.0]).log(), torch.zeros(1)])
         print(output, lse.exp())
-        #> tensor([[3.]]) tensor([4.0000])
+        #> tensor([[3.]]) tensor([4.])
         ```
 
     Reference:

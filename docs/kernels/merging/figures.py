@@ -1,19 +1,152 @@
-"""Figures of the chapter kernels/merging."""
+"""Figures of the chapter on merging: two machines and one sentence, and the tiles of a ring."""
 
+import math
 from collections.abc import Callable
 
-from docs._kit.draw import canvas, finish, write
+import drawsvg
+import torch
+
+from attn_docs.sentence import MEANINGS, WORDS, embeddings, projections
+from docs._kit.draw import ACCENT, INK, arrow, box, canvas, finish, write
 from docs._kit.text import texts
 
+from .tables import CHUNKS, RANKS, tiles, totals
+
 KEY = "kernels-merging"
+ASKS, FIRST = 3, 3  # "it", and how many words machine A holds
+NOUN = 8  # exp(score) of a noun
 
 
-def idea(language: str) -> str:
-    """Draw the idea of the chapter."""
-    text = texts(__file__, "idea", language)
-    drawing = canvas(340, 40)
-    write(drawing, text["todo"], 170, 20)
-    return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], text["desc"])
+def machines() -> list[tuple[list[str], list[int], list[int]]]:
+    """Return for each machine its words, their exponentiated scores, and its meanings' sums."""
+    x = embeddings()
+    w_q, w_k, w_v = projections(sharpness=math.log(NOUN))
+    exps = ((x[ASKS] @ w_q) @ (x @ w_k).T).exp()
+    mixed = exps.unsqueeze(-1) * (x @ w_v)  # m e, not yet divided
+    return [
+        (list(WORDS[at]), whole(exps[at]), whole(mixed[at].sum(0)))
+        for at in (slice(0, FIRST), slice(FIRST, None))
+    ]
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"idea": idea}
+def whole(numbers: torch.Tensor) -> list[int]:
+    """Return what are integers but for rounding."""
+    return [int(x) for x in numbers.round().tolist()]
+
+
+def _fraction(part: int, of: int) -> str:
+    return f"{part}/{of}" if part else "0"
+
+
+def parts(language: str) -> str:
+    """Draw the two machines, and what their results merge into."""
+    text, drawing = texts(__file__, "parts", language), canvas(400, 256)
+    told = machines()
+    total = sum(sum(exps) for _, exps, _ in told)
+    merged = [sum(sums) for sums in zip(*(sums for *_, sums in told), strict=True)]
+    for index, machine in enumerate(told):
+        left = 205 * index
+        _machine(drawing, text, left, "AB"[index], *machine)
+        arrow(drawing, (left + 97, 162), (left + 97, 200))
+        label = text["weighs"].format(part=sum(machine[1]), whole=total)
+        write(drawing, label, left + 106, 180, 12, text_anchor="start", font_weight="bold")
+    box(drawing, 0, 202, 400, 54)
+    write(drawing, text["merged"], 200, 217, 13, font_weight="bold")
+    for index, (meaning, part) in enumerate(zip(MEANINGS, merged, strict=True)):
+        cell = f"{meaning} {_fraction(part, total)}"
+        write(drawing, cell, 50 + 100 * index, 240, 12, data_merged=f"{part}/{total}")
+    desc = text["desc"].format(
+        whole=total, merged=_told(merged, total, language), **_described(told, language)
+    )
+    return finish(drawing.as_svg(header=""), f"{KEY}-parts", text["title"], desc, zoom=1.6)
+
+
+def _machine(  # one box
+    drawing: drawsvg.Drawing,
+    text: dict[str, str],
+    left: float,
+    letter: str,
+    words: list[str],
+    exps: list[int],
+    sums: list[int],
+) -> None:
+    group = drawsvg.Group(data_machine=letter)
+    box(group, left, 0, 195, 160)
+    write(group, text["machine"].format(letter=letter), left + 97, 15, 13, font_weight="bold")
+    start, end = {"text_anchor": "start"}, {"text_anchor": "end"}
+    for label, x, anchor in (
+        (text["key"], 10, start),
+        (text["exp"], 96, end),
+        (text["output"], 112, start),
+    ):
+        write(group, label, left + x, 38, 11.5, **anchor, fill_opacity=0.85)
+    for index, (word, number) in enumerate(zip(words, exps, strict=True)):
+        write(group, word, left + 10, 59 + 20 * index, 12, **start)
+        write(group, str(number), left + 96, 59 + 20 * index, 12, **end)
+    group.append(drawsvg.Line(left + 10, 130, left + 96, 130, stroke=INK, stroke_opacity=0.5))
+    write(group, text["sum"], left + 10, 144, 12, **start, font_weight="bold")
+    write(group, str(sum(exps)), left + 96, 144, 12, **end, font_weight="bold")
+    for index, (meaning, part) in enumerate(zip(MEANINGS, sums, strict=True)):
+        y = 59 + 20 * index
+        write(group, meaning, left + 112, y, 12, **start)
+        write(group, _fraction(part, sum(exps)), left + 188, y, 12, **end)
+    drawing.append(group)
+
+
+def _described(told: list[tuple[list[str], list[int], list[int]]], language: str) -> dict[str, str]:
+    comma = ", " if language == "en" else "、"
+    found = {}
+    for letter, (words, exps, sums) in zip("ab", told, strict=True):
+        found[f"words_{letter}"] = comma.join(words)
+        found[f"exps_{letter}"] = comma.join(map(str, exps))
+        found[f"sum_{letter}"] = str(sum(exps))
+        found[f"output_{letter}"] = _told(sums, sum(exps), language)
+    return found
+
+
+def _told(sums: list[int], of: int, language: str) -> str:
+    comma = ", " if language == "en" else "、"
+    return comma.join(
+        f"{meaning} {_fraction(part, of)}" for meaning, part in zip(MEANINGS, sums, strict=True)
+    )
+
+
+def zigzag(language: str) -> str:
+    """Draw which rank computes which tile in which step, in order and zigzag."""
+    text, drawing, size = texts(__file__, "zigzag", language), canvas(400, 218), 20
+    for index, (way, order) in enumerate((("plain", False), ("zigzag", True))):
+        group, left, top = drawsvg.Group(data_way=way), 206 * index + 30, 54
+        write(group, text[way], left + 80, 8, 13, font_weight="bold")
+        write(group, text["keys"], left, 30, 12, text_anchor="start")
+        write(group, text["rank"], left - 16, 46, 12)
+        for row in range(CHUNKS):
+            rank = min(row, CHUNKS - 1 - row) if order else row // 2
+            write(group, str(rank), left - 16, top + (row + 0.5) * size, 12)
+        for tile in tiles(zigzag=order):
+            _tile(group, tile, left, top, size)
+        drawing.append(group)
+    comma = ", " if language == "en" else "、"
+    desc = text["desc"].format(
+        ranks=RANKS,
+        chunks=CHUNKS,
+        plain=comma.join(map(str, totals(zigzag=False))),
+        zigzag=comma.join(map(str, totals(zigzag=True))),
+    )
+    return finish(drawing.as_svg(header=""), f"{KEY}-zigzag", text["title"], desc, zoom=1.6)
+
+
+def _tile(
+    group: drawsvg.Group, tile: tuple[int, int, int, int], left: float, top: float, size: float
+) -> None:
+    rank, step, row, column = tile
+    x, y = left + column * size, top + row * size
+    where = {"data_rank": rank, "data_step": step, "data_row": row, "data_column": column}
+    shade = {"fill": ACCENT, "fill_opacity": 0.45 - 0.12 * step, "stroke": INK}
+    if column > row:  # computed, and masked
+        shade |= {"fill": "none", "stroke_dasharray": "2 2"}
+    place = (x, y, size, size)
+    group.append(drawsvg.Rectangle(*place, stroke_opacity=0.35, **shade, **where))
+    write(group, str(step), x + size / 2, y + size / 2, 11.5)
+
+
+FIGURES: dict[str, Callable[[str], str]] = {"parts": parts, "zigzag": zigzag}

@@ -1,0 +1,13 @@
+import torch
+import torch.nn.functional as F
+
+from attn_docs import merge_attention
+
+query, key, value = torch.randn(1, 8, 1, 64), *torch.randn(2, 1, 8, 4096, 64)
+kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu  # private: may change
+pairs = zip(key.split(1024, dim=2), value.split(1024, dim=2))
+outputs, lses = zip(*(kernel(query, k, v) for k, v in pairs))
+
+output, _ = merge_attention(outputs, lses)
+print(torch.allclose(output, F.scaled_dot_product_attention(query, key, value), atol=1e-6))
+#> True
