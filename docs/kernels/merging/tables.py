@@ -96,6 +96,7 @@ def numbers() -> dict[str, str]:
         "read": f"{read / 1e6:.1f}",
         "sent": str(sent),
         "limit": f"{math.log(torch.finfo(torch.float32).max):.1f}",
+        "lse_of_two_and_three": f"{math.log(math.exp(2) + math.exp(3)):.2f}",
         "base_two": f"{1 / math.log(2):.2f}",
         "plain_first": str(plain[0]),
         "plain_last": str(plain[-1]),

@@ -30,5 +30,5 @@ if __name__ == "__main__":
                 *_, message = str(error).strip().splitlines()
                 print(message.split("; got")[0].split("] ")[-1][:80])
 #> MemoryError: rank 1 has no memory left
-#> Timed out waiting 1000ms for recv operation to complete
+#> Timed out waiting 1000ms for send operation to complete
 #> ValueError: query, value and options must be alike on all ranks
