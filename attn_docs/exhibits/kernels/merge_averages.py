@@ -1,4 +1,4 @@
-"""Bug: the outputs of the parts are averaged: a part that holds nothing of interest counts fully."""
+"""Bug: the outputs of the parts are averaged, so one that found nothing counts fully."""
 
 import torch
 

@@ -6,7 +6,7 @@ import torch
 def merge(outputs, lses):  # for each part … n e and … n
     (output, lse), *others = zip(outputs, lses, strict=True)
     for other, its_lse in others:
-        more = torch.log(1 + torch.exp(its_lse - lse))  # wrong: inf where one part weighs it all
+        more = torch.log(1 + torch.exp(its_lse - lse))  # wrong: exp(89) is inf
         both = lse + more
         before, after = (lse - both).exp(), (its_lse - both).exp()
         output = before.unsqueeze(-1) * output + after.unsqueeze(-1) * other

@@ -45,20 +45,20 @@ def parts(language: str) -> str:
     total = sum(sum(exps) for _, exps, _ in told)
     merged = [sum(sums) for sums in zip(*(sums for *_, sums in told), strict=True)]
     for index, machine in enumerate(told):
-        left = 205 * index
+        left = 203 * index
         _machine(drawing, text, left, "AB"[index], *machine)
-        arrow(drawing, (left + 97, 162), (left + 97, 200))
+        arrow(drawing, (left + 98, 162), (left + 98, 200))
         label = text["weighs"].format(part=sum(machine[1]), whole=total)
-        write(drawing, label, left + 106, 180, 12, text_anchor="start", font_weight="bold")
+        write(drawing, label, left + 107, 180, 12, text_anchor="start", font_weight="bold")
     box(drawing, 0, 202, 400, 54)
     write(drawing, text["merged"], 200, 217, 13, font_weight="bold")
     for index, (meaning, part) in enumerate(zip(MEANINGS, merged, strict=True)):
         cell = f"{meaning} {_fraction(part, total)}"
-        write(drawing, cell, 50 + 100 * index, 240, 12, data_merged=f"{part}/{total}")
+        write(drawing, cell, 51 + 99 * index, 240, 12, data_merged=f"{part}/{total}")
     desc = text["desc"].format(
         whole=total, merged=_told(merged, total, language), **_described(told, language)
     )
-    return finish(drawing.as_svg(header=""), f"{KEY}-parts", text["title"], desc, zoom=1.6)
+    return finish(drawing.as_svg(header=""), f"{KEY}-parts", text["title"], desc, zoom=1.5)
 
 
 def _machine(  # one box
@@ -71,25 +71,25 @@ def _machine(  # one box
     sums: list[int],
 ) -> None:
     group = drawsvg.Group(data_machine=letter)
-    box(group, left, 0, 195, 160)
-    write(group, text["machine"].format(letter=letter), left + 97, 15, 13, font_weight="bold")
+    box(group, left, 0, 197, 160)
+    write(group, text["machine"].format(letter=letter), left + 98, 15, 13, font_weight="bold")
     start, end = {"text_anchor": "start"}, {"text_anchor": "end"}
     for label, x, anchor in (
-        (text["key"], 10, start),
-        (text["exp"], 96, end),
-        (text["output"], 112, start),
+        (text["key"], 8, start),
+        (text["exp"], 91, end),
+        (text["output"], 103, start),
     ):
         write(group, label, left + x, 38, 11.5, **anchor, fill_opacity=0.85)
     for index, (word, number) in enumerate(zip(words, exps, strict=True)):
-        write(group, word, left + 10, 59 + 20 * index, 12, **start)
-        write(group, str(number), left + 96, 59 + 20 * index, 12, **end)
-    group.append(drawsvg.Line(left + 10, 130, left + 96, 130, stroke=INK, stroke_opacity=0.5))
-    write(group, text["sum"], left + 10, 144, 12, **start, font_weight="bold")
-    write(group, str(sum(exps)), left + 96, 144, 12, **end, font_weight="bold")
+        write(group, word, left + 8, 59 + 20 * index, 12, **start)
+        write(group, str(number), left + 91, 59 + 20 * index, 12, **end)
+    group.append(drawsvg.Line(left + 8, 130, left + 91, 130, stroke=INK, stroke_opacity=0.5))
+    write(group, text["sum"], left + 8, 144, 12, **start, font_weight="bold")
+    write(group, str(sum(exps)), left + 91, 144, 12, **end, font_weight="bold")
     for index, (meaning, part) in enumerate(zip(MEANINGS, sums, strict=True)):
         y = 59 + 20 * index
-        write(group, meaning, left + 112, y, 12, **start)
-        write(group, _fraction(part, sum(exps)), left + 188, y, 12, **end)
+        write(group, meaning, left + 103, y, 12, **start)
+        write(group, _fraction(part, sum(exps)), left + 190, y, 12, **end)
     drawing.append(group)
 
 
@@ -122,8 +122,10 @@ def zigzag(language: str) -> str:
         for row in range(CHUNKS):
             rank = min(row, CHUNKS - 1 - row) if order else row // 2
             write(group, str(rank), left - 16, top + (row + 0.5) * size, 12)
+        cells = drawsvg.Group(fill=ACCENT, stroke=INK, stroke_opacity=0.35, data_tiles=way)
         for tile in tiles(zigzag=order):
-            _tile(group, tile, left, top, size)
+            _tile(cells, group, tile, left, top, size)
+        drawing.append(cells)
         drawing.append(group)
     comma = ", " if language == "en" else "、"
     desc = text["desc"].format(
@@ -136,17 +138,20 @@ def zigzag(language: str) -> str:
 
 
 def _tile(
-    group: drawsvg.Group, tile: tuple[int, int, int, int], left: float, top: float, size: float
+    cells: drawsvg.Group,
+    labels: drawsvg.Group,
+    tile: tuple[int, int, int, int],
+    left: float,
+    top: float,
+    size: float,
 ) -> None:
     rank, step, row, column = tile
     x, y = left + column * size, top + row * size
-    where = {"data_rank": rank, "data_step": step, "data_row": row, "data_column": column}
-    shade = {"fill": ACCENT, "fill_opacity": 0.45 - 0.12 * step, "stroke": INK}
+    shade = {"fill_opacity": 0.45 - 0.12 * step}
     if column > row:  # computed, and masked
-        shade |= {"fill": "none", "stroke_dasharray": "2 2"}
-    place = (x, y, size, size)
-    group.append(drawsvg.Rectangle(*place, stroke_opacity=0.35, **shade, **where))
-    write(group, str(step), x + size / 2, y + size / 2, 11.5)
+        shade = {"fill_opacity": 0, "stroke_dasharray": "2 2"}
+    cells.append(drawsvg.Rectangle(x, y, size, size, data_rank=rank, data_step=step, **shade))
+    write(labels, str(step), x + size / 2, y + size / 2, 11.5)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {"parts": parts, "zigzag": zigzag}

@@ -15,6 +15,7 @@ CHUNKS = 2 * RANKS  # of which zigzag gives each rank two
 LAYERS, HEADS, KV_HEADS, HEAD_DIM = 32, 32, 8, 128
 MACHINES, KEYS = 8, 131_072
 PROCESSORS = 132  # of an H100 SXM
+READ_TORCH = "2.13"  # the release whose source was read
 
 
 def tiles(*, zigzag: bool) -> list[tuple[int, int, int, int]]:
@@ -88,6 +89,7 @@ def numbers() -> dict[str, str]:
     plain, even = (totals(zigzag=way) for way in (False, True))
     sent, read = HEAD_DIM + 1, KEYS // MACHINES * 2 * HEAD_DIM
     return {
+        "torch": READ_TORCH,
         "heads": str(HEADS),
         "processors": str(PROCESSORS),
         "idle": str(PROCESSORS - HEADS),

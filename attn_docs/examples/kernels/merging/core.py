@@ -7,12 +7,13 @@ def attend(query, key, value):
 
 
 def merge(outputs, lses):
-    weights = torch.stack(lses).softmax(0)  # p b h n: which share of the whole each part has
+    weights = torch.stack(lses).softmax(0)  # p b h n: the share of each part
     output = (weights.unsqueeze(-1) * torch.stack(outputs)).sum(0)  # b h n e
     return output, torch.stack(lses).logsumexp(0)  # b h n
 
 
-query, key, value = torch.randn(2, 4, 5, 8), torch.randn(2, 4, 90, 8), torch.randn(2, 4, 90, 6)
+query = torch.randn(2, 4, 5, 8)
+key, value = torch.randn(2, 4, 90, 8), torch.randn(2, 4, 90, 6)
 pairs = zip(key.split([50, 30, 10], dim=2), value.split([50, 30, 10], dim=2))
 parts = [attend(query, k, v) for k, v in pairs]  # each could run on a machine of its own
 output, lse = merge(*zip(*parts))

@@ -4,7 +4,7 @@ from attn_docs.testing import check_attention
 
 
 def attend(query, key, value):
-    """Attend to the keys in three parts; of the parts before, one output and one LSE are kept."""
+    """Attend to the keys in three parts, with one output and one LSE kept."""
     output, lse = 0.0, torch.tensor(-torch.inf)
     for part, its_value in zip(key.tensor_split(3, -2), value.tensor_split(3, -2)):
         scores = query @ part.mT / query.size(-1) ** 0.5  # b h n m/3

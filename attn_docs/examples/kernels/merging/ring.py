@@ -13,16 +13,17 @@ def work(rank, ranks, file, whole, results):
     dist.init_process_group("gloo", f"file://{file}", timedelta(seconds=30), ranks, rank)
     mine = [ring_split(x, ranks, zigzag=True)[rank].requires_grad_() for x in whole]
     output = ring_attention(*mine, is_causal=True, zigzag=True)
-    output.square().sum().backward()  # a loss: the gradients of keys and values travel too
+    output.square().sum().backward()  # gradients of keys and values travel too
     for result, found in zip(results, [output, *(x.grad for x in mine)]):
         result[rank] = found.detach()  # in memory that all processes share
     dist.destroy_process_group()
 
 
 if __name__ == "__main__":
-    whole = [torch.randn(2, 3, 64, 8, dtype=torch.float64) for _ in range(3)]  # b h n d: query, key, value
+    torch.set_default_dtype(torch.float64)
+    whole = [torch.randn(2, 3, 64, 8) for _ in range(3)]  # b h n d: query, key, value
     for ranks in (2, 4):
-        results = torch.zeros(4, ranks, 2, 3, 64 // ranks, 8, dtype=torch.float64).share_memory_()
+        results = torch.zeros(4, ranks, 2, 3, 64 // ranks, 8).share_memory_()
         with tempfile.TemporaryDirectory() as folder:
             arguments = (ranks, f"{folder}/meet", whole, results)
             mp.start_processes(work, arguments, nprocs=ranks, start_method="fork")
@@ -31,6 +32,7 @@ if __name__ == "__main__":
         output.square().sum().backward()
         wanted = [output, *(x.grad for x in leaves)]
         pairs = zip((ring_join(list(parts), zigzag=True) for parts in results), wanted)
-        print(ranks, "ranks:", [torch.allclose(*pair, rtol=0, atol=1e-12) for pair in pairs])
+        same = [torch.allclose(*pair, rtol=0, atol=1e-12) for pair in pairs]
+        print(ranks, "ranks:", same)
 #> 2 ranks: [True, True, True, True]
 #> 4 ranks: [True, True, True, True]

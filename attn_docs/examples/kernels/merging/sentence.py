@@ -6,13 +6,12 @@ from attn_docs import attention_with_lse, merge_attention
 from attn_docs.sentence import MEANINGS, WORDS, embeddings, labelled, projections
 
 x = embeddings()  # m D: the cat sleeps it dreams
-w_q, w_k, w_v = projections(sharpness=math.log(8))  # exp(score) is 8 for a noun, 1 for others
+w_q, w_k, w_v = projections(sharpness=math.log(8))  # exp(score): 8 for a noun, else 1
 query, key, value = x[3:4] @ w_q, x @ w_k, x @ w_v  # "it" asks
 
-parts = [
-    attention_with_lse(query, key[at], value[at], scale=1.0) for at in (slice(0, 3), slice(3, 5))
-]
-outputs, lses = zip(*parts)
+a = attention_with_lse(query, key[:3], value[:3], scale=1.0)  # on machine A
+b = attention_with_lse(query, key[3:], value[3:], scale=1.0)  # on machine B
+outputs, lses = zip(a, b)
 merged, lse = merge_attention(outputs, lses)
 whole, _ = attention_with_lse(query, key, value, scale=1.0)
 
