@@ -17,7 +17,7 @@ far = torch.cat([x[:6], 100 * x[6:]])  # of which the last six have scores in th
 
 def judge(merge, keys, *more, units=(1.0, 1.0)):
     parts = [attention_with_lse(x, k, k) for k in keys.split(6)]
-    lses = [lse / unit for (_, lse), unit in zip(parts, units)]
+    lses = [lse / unit for (_, lse), unit in zip(parts, units, strict=True)]
     whole = attention_with_lse(x, keys, keys)[0]
     found = merge([output for output, _ in parts], lses, *more)[0]
     return "right" if torch.allclose(found, whole, atol=1e-4) else "wrong"

@@ -14,9 +14,9 @@ def merge(outputs, lses):
 
 query = torch.randn(2, 4, 5, 8)
 key, value = torch.randn(2, 4, 90, 8), torch.randn(2, 4, 90, 6)
-pairs = zip(key.split([50, 30, 10], dim=2), value.split([50, 30, 10], dim=2))
-parts = [attend(query, k, v) for k, v in pairs]  # each could run on a machine of its own
-output, lse = merge(*zip(*parts))
+keys, values = (x.split([50, 30, 10], dim=2) for x in (key, value))
+parts = [attend(query, keys[p], values[p]) for p in range(3)]  # each on any machine
+output, lse = merge([part[0] for part in parts], [part[1] for part in parts])
 print(torch.allclose(output, attend(query, key, value)[0], atol=1e-6))
 #> True
 

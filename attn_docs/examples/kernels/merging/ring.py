@@ -14,8 +14,8 @@ def work(rank, ranks, file, whole, results):
     mine = [ring_split(x, ranks, zigzag=True)[rank].requires_grad_() for x in whole]
     output = ring_attention(*mine, is_causal=True, zigzag=True)
     output.square().sum().backward()  # gradients of keys and values travel too
-    for result, found in zip(results, [output, *(x.grad for x in mine)]):
-        result[rank] = found.detach()  # in memory that all processes share
+    for i, found in enumerate([output, *(x.grad for x in mine)]):
+        results[i, rank] = found.detach()  # in memory that all processes share
     dist.destroy_process_group()
 
 
@@ -31,8 +31,8 @@ if __name__ == "__main__":
         output = scaled_dot_product_attention(*leaves, is_causal=True)
         output.square().sum().backward()
         wanted = [output, *(x.grad for x in leaves)]
-        pairs = zip((ring_join(list(parts), zigzag=True) for parts in results), wanted)
-        same = [torch.allclose(*pair, rtol=0, atol=1e-12) for pair in pairs]
+        found = [ring_join(list(parts), zigzag=True) for parts in results]
+        same = [torch.allclose(f, w, atol=1e-12) for f, w in zip(found, wanted, strict=True)]
         print(ranks, "ranks:", same)
 #> 2 ranks: [True, True, True, True]
 #> 4 ranks: [True, True, True, True]

@@ -11,7 +11,7 @@ query, key, value = x[3:4] @ w_q, x @ w_k, x @ w_v  # "it" asks
 
 a = attention_with_lse(query, key[:3], value[:3], scale=1.0)  # on machine A
 b = attention_with_lse(query, key[3:], value[3:], scale=1.0)  # on machine B
-outputs, lses = zip(a, b)
+outputs, lses = zip(a, b, strict=True)
 merged, lse = merge_attention(outputs, lses)
 whole, _ = attention_with_lse(query, key, value, scale=1.0)
 
