@@ -11,6 +11,7 @@ from attn_docs.exhibits.kernels import (
     ring_local_causal,
 )
 
+torch.manual_seed(0)
 x = torch.randn(12, 4)  # m d: twelve tokens are queries, keys and values
 far = torch.cat([x[:6], 100 * x[6:]])  # of which the last six have scores in the hundreds
 
@@ -35,7 +36,7 @@ for exhibit in (merge_averages, merge_adds_lse, merge_overflows):
 units, bases = (math.log(2), 1.0), (2, math.e)  # the first part's logarithm is to base 2
 verdicts = [judge(merge_base_two.merge, keys, bases, units=units) for keys in (x, far)]
 print("merge_base_two   ", *verdicts)
-#> merge_base_two    wrong wrong
+#> merge_base_two    wrong right
 
 parts, changed = x.split(3), (*x[:9].split(3), x[9:] + 1)  # the last rank's tokens change
 before, after = (ring_local_causal.ring(parts, p, p)[0] for p in (parts, changed))
