@@ -570,6 +570,9 @@ def _check_halves(length: int, zigzag: bool) -> None:
 def _check_same_on_all(told: object, group: dist.ProcessGroup | None) -> None:
     """Compare what all ranks call with, because unequal messages would end in a hang."""
     found: list[object] = [None] * dist.get_world_size(group)
-    dist.all_gather_object(found, told, group)
+    try:
+        dist.all_gather_object(found, told, group)
+    except RuntimeError as error:
+        raise RuntimeError(f"all ranks of the ring must answer; got: {error}") from error
     if any(other != told for other in found):
         raise ValueError(f"query, value and options must be alike on all ranks; got {found}")

@@ -70,10 +70,10 @@ def agreement(ranks: int, dtype: str, options: dict) -> dict:
 
 def fail(rank: int, ranks: int, path: str, way: str) -> None:
     """Let rank 1 fail in a way, while the others wait for it."""
-    meet(rank, ranks, path, 1)
-    x: Tensor = torch.zeros(4, 3)
     if rank == 1 and way == "raises":
         raise MemoryError("rank 1 has no memory left")
+    meet(rank, ranks, path, 1)
+    x: Tensor = torch.zeros(4, 3)
     if rank == 1 and way == "stays away":
         time.sleep(60)
     if rank == 1 and way == "stops between steps":

@@ -24,7 +24,7 @@ AGREEMENTS = [
 ]
 WAYS = {
     "raises": "rank 1 has no memory left",
-    "stays away": "Timed out waiting",
+    "stays away": "all ranks of the ring must answer; got: ",
     "stops between steps": "its neighbours; got: ",
     "has a longer part": "query, value and options must be alike on all ranks; got ",
 }
