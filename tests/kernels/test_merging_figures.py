@@ -65,6 +65,23 @@ def test_each_tile_stands_in_its_ranks_row_and_bears_the_step_in_which_its_keys_
 
 
 @languages
+def test_keys_go_from_each_rank_to_the_next_and_visit_all(language: str) -> None:
+    root = parse(figures.ring(language))
+    held = {
+        (int(g.get("data-rank")), int(g.get("data-step"))): int(g.get("data-keys"))
+        for g in root.iter("g")
+        if g.get("data-keys")
+    }
+    ranks = tables.RANKS
+    assert len(held) == ranks**2
+    for (rank, step), keys in held.items():
+        assert step or keys == rank
+        if step + 1 < ranks:
+            assert held[(rank + 1) % ranks, step + 1] == keys
+    assert all({held[rank, s] for s in range(ranks)} == set(range(ranks)) for rank in range(ranks))
+
+
+@languages
 def test_the_table_adds_up(language: str) -> None:
     rows = [row.split("|")[2:-1] for row in tables.work(language).splitlines()[2:7]]
     assert len(rows) == tables.RANKS + 1

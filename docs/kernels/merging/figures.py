@@ -6,8 +6,9 @@ from collections.abc import Callable
 import drawsvg
 import torch
 
+from attn_docs import ring_tiles
 from attn_docs.sentence import MEANINGS, WORDS, embeddings, projections
-from docs._kit.draw import ACCENT, INK, arrow, box, canvas, finish, write
+from docs._kit.draw import ACCENT, INK, ON_ACCENT, arrow, box, canvas, finish, write
 from docs._kit.text import texts
 
 from .tables import CHUNKS, RANKS, tiles, totals
@@ -111,6 +112,40 @@ def _told(sums: list[int], of: int, language: str) -> str:
     )
 
 
+def ring(language: str) -> str:
+    """Draw whose keys and values each rank holds in each step, and the way that those of rank 0 go."""
+    text, drawing = texts(__file__, "ring", language), canvas(400, 194)
+    width, height, pitch_x, pitch_y = 62, 26, 86, 42
+    held = [[keys for ((_, keys),) in ring_tiles(rank, RANKS)] for rank in range(RANKS)]
+    for step in range(RANKS):
+        x = 66 + pitch_x * step
+        write(drawing, text["step"].format(step=step), x + width / 2, 12, 12)
+        for rank in range(RANKS):
+            y = 30 + pitch_y * rank
+            if step + 1 < RANKS:
+                below = 30 + pitch_y * ((rank + 1) % RANKS)
+                faint = 0.9 if held[rank][step] == 0 else 0.3
+                ends = (x + width, y + height / 2, x + pitch_x, below + height / 2)
+                drawing.append(drawsvg.Line(*ends, stroke=INK, stroke_opacity=faint))
+            keys = held[rank][step]
+            lit = keys == 0
+            group = drawsvg.Group(data_rank=rank, data_step=step, data_keys=keys)
+            box(group, x, y, width, height, lit=lit)
+            told = {"fill": ON_ACCENT, "font_weight": "bold"} if lit else {}
+            write(group, f"K{keys} V{keys}", x + width / 2, y + height / 2, 12, **told)
+            drawing.append(group)
+    for rank in range(RANKS):
+        y = 30 + pitch_y * rank + height / 2
+        write(drawing, text["rank"].format(rank=rank), 0, y, 12, text_anchor="start")
+    comma = ", " if language == "en" else "、"
+    rows = text["comma"].join(
+        text["row"].format(rank=rank, keys=comma.join(map(str, row)))
+        for rank, row in enumerate(held)
+    )
+    desc = text["desc"].format(rows=rows)
+    return finish(drawing.as_svg(header=""), f"{KEY}-ring", text["title"], desc, zoom=1.6)
+
+
 def zigzag(language: str) -> str:
     """Draw which rank computes which tile in which step, in order and zigzag."""
     text, drawing, size = texts(__file__, "zigzag", language), canvas(400, 218), 20
@@ -154,4 +189,4 @@ def _tile(
     write(labels, str(step), x + size / 2, y + size / 2, 11.5)
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"parts": parts, "zigzag": zigzag}
+FIGURES: dict[str, Callable[[str], str]] = {"parts": parts, "ring": ring, "zigzag": zigzag}
