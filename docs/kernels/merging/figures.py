@@ -113,12 +113,12 @@ def _told(sums: list[int], of: int, language: str) -> str:
 
 
 def ring(language: str) -> str:
-    """Draw whose keys and values each rank holds in each step, and the way that those of rank 0 go."""
+    """Draw whose keys and values each rank holds in each step; those of rank 0 are lit."""
     text, drawing = texts(__file__, "ring", language), canvas(400, 194)
-    width, height, pitch_x, pitch_y = 62, 26, 86, 42
+    width, height, pitch_x, pitch_y = 62, 26, 85, 42
     held = [[keys for ((_, keys),) in ring_tiles(rank, RANKS)] for rank in range(RANKS)]
     for step in range(RANKS):
-        x = 66 + pitch_x * step
+        x = 76 + pitch_x * step
         write(drawing, text["step"].format(step=step), x + width / 2, 12, 12)
         for rank in range(RANKS):
             y = 30 + pitch_y * rank

