@@ -38,6 +38,9 @@ from attn_docs.kernels.merging import (
     attention_with_lse,
     merge_attention,
     ring_attention,
+    ring_join,
+    ring_split,
+    ring_tiles,
     split_kv_attention,
 )
 from attn_docs.kernels.packing import (
@@ -131,6 +134,9 @@ __all__ = [
     "padding_mask",
     "projection_cost",
     "ring_attention",
+    "ring_join",
+    "ring_split",
+    "ring_tiles",
     "rotary_to_half_split",
     "rotary_to_interleaved",
     "scaled_dot_product_attention",
