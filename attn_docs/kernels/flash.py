@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.autograd.function import once_differentiable
 
 from attn_docs._checks import (
     check_options,
@@ -53,7 +52,7 @@ def flash_attention(
     float32.
 
     It shows how FlashAttention works, and runs in Python: slower than PyTorch's kernels. It has no
-    second derivative, and neither `torch.compile` nor `torch.func` can look into it.
+    second derivative: its backward refuses `create_graph=True`. Nor does `torch.func` take it.
 
     Args:
         query: (…, n, d) or, with heads, (…, h, n, d); float16, bfloat16, float32 or float64.
@@ -76,6 +75,7 @@ def flash_attention(
     Raises:
         TypeError: If an argument has the wrong type or dtype.
         ValueError: If shapes do not fit, or `dropout_p`, `scale` or a block is out of range.
+        RuntimeError: In the backward, if a second derivative is asked for.
 
     Example:
         ```python
@@ -128,9 +128,13 @@ class _Tiled(Function):
         return output
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         """Make the tiles again, and of them the gradients."""
+        if torch.is_grad_enabled():  # else a second derivative would lack all that passes here
+            raise RuntimeError(
+                "flash_attention must be differentiated once, without create_graph; "
+                "scaled_dot_product_attention has second derivatives"
+            )
         with torch.autocast(grad.device.type, enabled=False):
             return *_backward(grad, ctx.saved_tensors, ctx.call, ctx.needs_input_grad[3]), None
 
