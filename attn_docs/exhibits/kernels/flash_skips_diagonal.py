@@ -5,11 +5,14 @@ import math
 import torch
 
 
-def attention(query, key, value, block=2):  # … n d, … n d, … n e
-    scores = torch.full((*query.shape[:-1], key.size(-2)), -math.inf)  # … n n
-    for i in range(0, query.size(-2), block):
-        for j in range(0, i or block, block):  # wrong: range(0, i + block, block)
+def attention(query, key, value, is_causal=False, block=2):  # … n d, … m d, … m e
+    n, m = query.size(-2), key.size(-2)
+    scores = query.new_full((*query.shape[:-1], m), -math.inf)  # … n m
+    for i in range(0, n, block):
+        seen = i or block  # wrong: i + block
+        for j in range(0, min(seen, m) if is_causal else m, block):
             tile = query[..., i : i + block, :] @ key[..., j : j + block, :].mT
             scores[..., i : i + block, j : j + block] = tile / math.sqrt(query.size(-1))
-    allowed = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
-    return scores.masked_fill(~allowed, -math.inf).softmax(dim=-1) @ value  # … n e
+    if is_causal:
+        scores = scores.masked_fill(~torch.ones(n, m, dtype=torch.bool).tril(), -math.inf)
+    return scores.softmax(dim=-1) @ value  # … n e
