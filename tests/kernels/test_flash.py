@@ -25,7 +25,10 @@ from attn_docs import (
 from attn_docs.kernels import flash
 from attn_docs.model.induction import build_model
 from attn_docs.testing import check_attention
+from docs._tools.page import page_module
 from tests.kit import Copies, Made, error, load_exhibit, normal
+
+tables = page_module("kernels/flash", "tables")
 
 INF = math.inf
 
@@ -114,7 +117,9 @@ def test_a_head_axis_of_one_is_shared(heads: tuple[int, int, int]) -> None:
     assert worst(tiled(2, 4), scaled_dot_product_attention, *tensors, **mask) <= 1e-12
 
 
-@pytest.mark.parametrize("shape", [(0, 3, 5, 7, 4, 6), (2, 3, 0, 7, 4, 6), (2, 3, 5, 0, 4, 6)])
+@pytest.mark.parametrize(
+    "shape", [(0, 3, 5, 7, 4, 6), (2, 0, 5, 7, 4, 6), (2, 3, 0, 7, 4, 6), (2, 3, 5, 0, 4, 6)]
+)
 def test_sizes_of_zero(shape: tuple[int, ...]) -> None:
     b, h, n, m, d, e = shape
     tensors = normal(b, h, n, d), normal(b, h, m, d, seed=1), normal(b, h, m, e, seed=2)
@@ -433,3 +438,87 @@ def test_an_exhibit_is_wrong_in_its_line_alone(name: str) -> None:
             found = module.gradients(*tensors, output.detach(), output.detach().cos())
             worst = max(itertools.starmap(error, zip(found, gradients, strict=True)))
         assert (worst <= 1e-5) == mended
+
+
+@pytest.fixture(scope="module")
+def letters() -> dict[str, Tensor]:
+    """Return the letters of the backward for one head, all sizes different."""
+    n, m, d, e = 5, 7, 4, 3
+    q, k, v = (
+        normal(*shape, seed=i).requires_grad_() for i, shape in enumerate(((n, d), (m, d), (m, e)))
+    )
+    s = q @ k.T / math.sqrt(d)
+    p = s.softmax(-1)
+    o, d_o = p @ v, normal(n, e, seed=3)
+    wanted = torch.autograd.grad(o, (q, k, v, p, s), d_o)
+    names = ("dQ", "dK", "dV", "dP", "dS")
+    found = {"Q": q, "K": k, "V": v, "S": s, "P": p, "O": o, "dO": d_o, "L": s.logsumexp(-1, True)}
+    return {x: y.detach() for x, y in {**found, **dict(zip(names, wanted, strict=True))}.items()}
+
+
+@pytest.mark.formula(r"""
+dS_{ij} = P_{ij} \Bigl(dP_{ij} - \sum_l P_{il}\, dP_{il}\Bigr)
+""")
+def test_the_formula_of_a_score_s_gradient(letters: dict[str, Tensor]) -> None:
+    weights, slopes = letters["P"], letters["dP"]
+    for i, j in itertools.product(range(5), range(7)):
+        mean = sum(weights[i, k] * slopes[i, k] for k in range(7))
+        assert weights[i, j] * (slopes[i, j] - mean) == pytest.approx(letters["dS"][i, j].item())
+
+
+@pytest.mark.formula(r"""
+D_i = \sum_l P_{il}\, dP_{il} = \sum_l P_{il}\, (dO_i \cdot V_l) = dO_i \cdot O_i
+""")
+def test_the_formula_of_d(letters: dict[str, Tensor]) -> None:
+    for i in range(5):
+        three = (
+            sum(letters["P"][i, k] * letters["dP"][i, k] for k in range(7)),
+            sum(letters["P"][i, k] * (letters["dO"][i] @ letters["V"][k]) for k in range(7)),
+            letters["dO"][i] @ letters["O"][i],
+        )
+        assert three[0].item() == pytest.approx(three[1].item(), abs=1e-12)
+        assert three[1].item() == pytest.approx(three[2].item(), abs=1e-12)
+
+
+@pytest.mark.formula(r"""
+P = e^{S - L}
+\qquad
+dP = dO\, V^\top
+\qquad
+dS = P \circ (dP - D)
+""")
+def test_the_formulas_of_a_tile(letters: dict[str, Tensor]) -> None:
+    of = letters
+    assert error((of["S"] - of["L"]).exp(), of["P"]) <= 1e-12
+    assert error(of["dO"] @ of["V"].T, of["dP"]) <= 1e-12
+    delta = (of["dO"] * of["O"]).sum(-1, keepdim=True)
+    assert error(of["P"] * (of["dP"] - delta), of["dS"]) <= 1e-12
+
+
+@pytest.mark.formula(r"""
+dV = P^\top dO
+\qquad
+dQ = \frac{dS\, K}{\sqrt{d}}
+\qquad
+dK = \frac{dS^\top Q}{\sqrt{d}}
+""")
+def test_the_formulas_of_the_gradients(letters: dict[str, Tensor]) -> None:
+    of, root = letters, math.sqrt(4)
+    assert error(of["P"].T @ of["dO"], of["dV"]) <= 1e-12
+    assert error(of["dS"] @ of["K"] / root, of["dQ"]) <= 1e-12
+    assert error(of["dS"].T @ of["Q"] / root, of["dK"]) <= 1e-12
+
+
+@pytest.mark.formula(r"""
+4\,n\,m + (n + m)(d + e)
+\qquad
+n\,(d + e + 1) + \Bigl\lceil \frac{n}{B_r} \Bigr\rceil\, m\,(d + e)
+""")
+def test_the_formulas_of_what_is_moved() -> None:
+    n = m = 48
+    d = e = 6
+    for rows in (1, 5, 48, 64):
+        explicit = 4 * n * m + (n + m) * (d + e)
+        tall = n * (d + e + 1) + math.ceil(n / rows) * m * (d + e)
+        assert tables.explicit_moved(n, d) == explicit
+        assert tables.tiles_moved(n, d, rows) == tall

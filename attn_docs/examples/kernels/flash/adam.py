@@ -17,4 +17,4 @@ for wrong in (None, flash_scaled_twice, flash_without_delta):
             slopes = wrong.gradients(*(t.detach() for t in (q, k, v, output)), d_out)[:2]
         w_q.grad, w_k.grad = x.T @ slopes[0], x.T @ slopes[1]
         adam.step()
-    print((output * d_out).sum().item())
+    print(f"{(output * d_out).sum():.4f}")

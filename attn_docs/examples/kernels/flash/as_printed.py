@@ -14,3 +14,7 @@ for name, compute in {
         print(f"{name}: shape {tuple(compute().shape)}")
     except RuntimeError:
         print(f"{name}: the shapes do not fit")
+#> dK = Q dSᵀ: the shapes do not fit
+#> dK = dSᵀ Q: shape (6, 3)
+#> dP - D, D of shape B_r: shape (4, 6)
+#> dP - D, D of shape d: the shapes do not fit

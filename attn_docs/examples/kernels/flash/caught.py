@@ -27,3 +27,11 @@ for module in bugs:
         print("  sizes that differ:", errors(module, 5, 6, 8, 4))
     except RuntimeError:
         print("  sizes that differ: an error")
+#> flash_without_delta [1.39, 0.71, 0.0]
+#>   sizes that differ: [0.93, 1.39, 0.0]
+#> flash_delta_of_elements [1.1, 0.92, 0.0]
+#>   sizes that differ: an error
+#> flash_key_untransposed [0.0, 1.69, 0.0]
+#>   sizes that differ: an error
+#> flash_scaled_twice [0.97, 0.95, 0.0]
+#>   sizes that differ: [0.37, 0.31, 0.0]

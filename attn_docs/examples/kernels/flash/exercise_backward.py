@@ -12,3 +12,4 @@ found = (d_scores @ key, d_scores @ query, weights.T @ d_out)
 print([x.shape == y.shape for x, y in zip(found, wanted, strict=True)])
 #> [True, True, True]
 print([torch.allclose(x, y, atol=1e-6) for x, y in zip(found, wanted, strict=True)])
+#> [True, False, True]

@@ -16,3 +16,12 @@ for start in range(0, 5, 2):  # tiles of two words
     top = new_top
     print(f"after '{' '.join(WORDS[tile])}', what was mixed before × {shrink:.2f}:")
     print(labelled((mixed / total)[None], ["cat"], MEANINGS))
+#> after 'the cat', what was mixed before × 0.00:
+#>      definite    animal    asleep  dreaming
+#> cat      0.50      0.50      0.00      0.00
+#> after 'sleeps it', what was mixed before × 0.03:
+#>      definite    animal    asleep  dreaming
+#> cat      0.03      0.03      0.91      0.00
+#> after 'dreams', what was mixed before × 1.00:
+#>      definite    animal    asleep  dreaming
+#> cat      0.01      0.01      0.48      0.48
