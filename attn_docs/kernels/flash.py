@@ -207,7 +207,7 @@ def _scores(
         part = _part(mask, rows, columns)
         is_bool = part.dtype == torch.bool
         scores = scores.masked_fill(~part, -math.inf) if is_bool else scores + part
-    if call.is_causal:
+    if call.is_causal and columns.stop > rows.start + 1:  # not all of it is below the diagonal
         i = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(-1)
         j = torch.arange(columns.start, columns.stop, device=q.device)
         scores = scores.masked_fill(j > i, -math.inf)

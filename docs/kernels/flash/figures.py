@@ -44,7 +44,7 @@ def tiles(language: str) -> str:
     for (moment, of), place, told in zip(MOMENTS.items(), _PLACES, text["told"], strict=True):
         group, (left, top) = drawsvg.Group(data_moment=moment), place
         write(group, text[moment], left + 90, top + 8, 13, font_weight="bold")
-        write(group, text["keys"], left + 90, top + 25, 11)
+        write(group, text["keys"], left + 90, top + 25, 12)
         write(group, "Q", left + 6, top + 108, 12)
         write(group, "O", left + 182, top + 108, 12)
         _matrix(group, moment, left + 38, top + 56)
