@@ -456,9 +456,6 @@ def letters() -> dict[str, Tensor]:
     return {x: y.detach() for x, y in {**found, **dict(zip(names, wanted, strict=True))}.items()}
 
 
-@pytest.mark.formula(r"""
-dS_{ij} = P_{ij} \Bigl(dP_{ij} - \sum_l P_{il}\, dP_{il}\Bigr)
-""")
 def test_the_formula_of_a_score_s_gradient(letters: dict[str, Tensor]) -> None:
     weights, slopes = letters["P"], letters["dP"]
     for i, j in itertools.product(range(5), range(7)):
@@ -466,9 +463,6 @@ def test_the_formula_of_a_score_s_gradient(letters: dict[str, Tensor]) -> None:
         assert weights[i, j] * (slopes[i, j] - mean) == pytest.approx(letters["dS"][i, j].item())
 
 
-@pytest.mark.formula(r"""
-D_i = \sum_l P_{il}\, dP_{il} = \sum_l P_{il}\, (dO_i \cdot V_l) = dO_i \cdot O_i
-""")
 def test_the_formula_of_d(letters: dict[str, Tensor]) -> None:
     for i in range(5):
         three = (
@@ -481,7 +475,7 @@ def test_the_formula_of_d(letters: dict[str, Tensor]) -> None:
 
 
 @pytest.mark.formula(r"""
-P = e^{S - L}
+P = \exp(S - L)
 \qquad
 dP = dO\, V^\top
 \qquad
@@ -509,11 +503,6 @@ def test_the_formulas_of_the_gradients(letters: dict[str, Tensor]) -> None:
     assert error(of["dS"].T @ of["Q"] / root, of["dK"]) <= 1e-12
 
 
-@pytest.mark.formula(r"""
-4\,n\,m + (n + m)(d + e)
-\qquad
-n\,(d + e + 1) + \Bigl\lceil \frac{n}{B_r} \Bigr\rceil\, m\,(d + e)
-""")
 def test_the_formulas_of_what_is_moved() -> None:
     n = m = 48
     d = e = 6

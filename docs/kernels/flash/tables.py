@@ -183,6 +183,7 @@ def numbers() -> dict[str, str]:
 
     return {
         "shrink": f"{math.exp(-example('kernels/flash/worked')['top']):.2f}",
+        "tokens": f"{TOKENS:,}",
         "matrix": f"{HEADS * TOKENS**2 * BYTES / 2**30:.0f} GiB",
         "output": f"{HEADS * TOKENS * SIZE * BYTES / 2**20:.0f} MiB",
         "skipped": f"{skipped(TOKENS, 64, 64):.1%}",
