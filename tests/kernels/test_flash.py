@@ -1,5 +1,6 @@
 """Attention in tiles against the explicit form and PyTorch's, and what its tiles cost."""
 
+import inspect
 import itertools
 import math
 import random
@@ -307,6 +308,11 @@ def test_the_gradient_of_a_shared_mask_is_as_small_as_the_mask() -> None:
     assert max(made.sizes) == 2 * 3 * 64 * 8
     assert mask.grad is not None
     assert mask.grad.shape == mask.shape
+
+
+def test_forward_and_backward_can_be_read_at_a_sitting() -> None:
+    for function in (flash._forward, flash._backward):
+        assert len(inspect.getsource(function).splitlines()) <= 40
 
 
 def test_the_checker_passes_it() -> None:

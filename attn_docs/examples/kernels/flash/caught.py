@@ -20,8 +20,12 @@ def errors(module, n, m, d, e):
     return [round((x - y).abs().max().item(), 2) for x, y in zip(found, wanted, strict=True)]
 
 
-bugs = (flash_without_delta, flash_delta_of_elements, flash_key_untransposed, flash_scaled_twice)
-for module in bugs:
+for module in (
+    flash_without_delta,
+    flash_delta_of_elements,
+    flash_key_untransposed,
+    flash_scaled_twice,
+):
     print(module.__name__.rpartition(".")[2], errors(module, 8, 8, 8, 8))
     try:
         print("  sizes that differ:", errors(module, 5, 6, 8, 4))

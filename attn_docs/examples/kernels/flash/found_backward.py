@@ -1,14 +1,22 @@
 import torch
 
 torch.manual_seed(0)
-(query, d_out), (key, value) = torch.randn(2, 6, 4), torch.randn(2, 7, 4)  # n d, m d
-query.requires_grad_(), key.requires_grad_(), value.requires_grad_()
-weights = torch.softmax(query @ key.T / 2, dim=-1)  # n m
-output = weights @ value
-wanted = torch.autograd.grad(output, (query, key, value), d_out)
+query, key, value = (torch.randn(n, 4, requires_grad=True) for n in (5, 6, 6))  # n d, m d, m e
+scores = query @ key.T / 2  # n m
+output, lse = scores.softmax(dim=-1) @ value, scores.logsumexp(dim=-1, keepdim=True)
+d_out = torch.randn_like(output)  # n e
 
-delta = (d_out * output).sum(-1, keepdim=True)  # n 1
-d_scores = weights * (d_out @ value.T - delta) / 2  # n m
-found = (d_scores @ key, d_scores.T @ query, weights.T @ d_out)
-print([torch.allclose(x, y, atol=1e-6) for x, y in zip(found, wanted, strict=True)])
+
+def d_query(block):
+    total = torch.zeros_like(query)
+    for k, v in zip(key.split(block), value.split(block), strict=True):
+        weights = (query @ k.T / 2 - lse).exp()  # n block
+        d_weights = d_out @ v.T  # n block
+        delta = (d_out * output).sum(dim=-1, keepdim=True)  # n 1
+        total = total + weights * (d_weights - delta) @ k / 2  # n d
+    return total
+
+
+(wanted,) = torch.autograd.grad(output, query, d_out, retain_graph=True)
+print([torch.allclose(d_query(block), wanted, atol=1e-6) for block in (6, 3, 2)])
 #> [True, True, True]
