@@ -509,11 +509,14 @@ def test_the_formulas_of_the_gradients(letters: dict[str, Tensor]) -> None:
     assert error(of["dS"].T @ of["Q"] / root, of["dK"]) <= 1e-12
 
 
-def test_the_formulas_of_what_is_moved() -> None:
-    n = m = 48
-    d = e = 6
-    for rows in (1, 5, 48, 64):
-        explicit = 4 * n * m + (n + m) * (d + e)
-        tall = n * (d + e + 1) + math.ceil(n / rows) * m * (d + e)
-        assert tables.explicit_moved(n, d) == explicit
-        assert tables.tiles_moved(n, d, rows) == tall
+@pytest.mark.parametrize("rows", [1, 5, 48, 64])
+def test_the_formulas_of_what_is_moved(rows: int) -> None:
+    n, m, d, e = 48, 35, 6, 4
+    explicit = sum([n * d + m * d, n * m, n * m, n * m, n * m + m * e, n * e])
+    assert explicit == 4 * n * m + (n + m) * (d + e)
+    moved = 0
+    for block in torch.arange(n).split(rows):
+        moved += len(block) * d + m * d + m * e + len(block) * (e + 1)
+    assert moved == n * (d + e + 1) + math.ceil(n / rows) * m * (d + e)
+    assert tables.explicit_moved(n, d) == 4 * n * n + 2 * n * 2 * d
+    assert tables.tiles_moved(n, d, rows) == n * (2 * d + 1) + math.ceil(n / rows) * n * 2 * d

@@ -23,7 +23,7 @@ FORMS: dict[str, Callable[..., Tensor]] = {
     "tiles": flash_attention,
     "torch": F.scaled_dot_product_attention,
 }
-SECONDS = 12.0
+SECONDS = 25.0
 BLOCKS = (32, 128, 256)
 
 
