@@ -1,7 +1,7 @@
 """What falling back costs: time and memory of MATH beside those of the fused kernel."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import torch
 import torch.nn.functional as F
@@ -55,10 +55,19 @@ def measure() -> dict[str, Measurement]:
         }
 
 
-def ratios(calls: dict[str, Callable[[], object]], base: str) -> dict[str, float]:
+def ratios(calls: Mapping[str, Callable[[], object]], base: str) -> dict[str, float]:
     """Return the least time of each call over that of one of them."""
     least = dict(zip(calls, least_seconds(list(calls.values()), SECONDS), strict=True))
     return {name: round(seconds / least[base], 2) for name, seconds in least.items()}
+
+
+def sizes_of(length: int) -> dict[str, float]:
+    """Return the memory of each kernel's forward pass, in MiB."""
+    tensors = torch.randn(3, 1, HEADS, length, HEAD_DIM).unbind()
+    return {
+        way: allocated_mebibytes(functools.partial(forward, attend, tensors))
+        for way, attend in WAYS.items()
+    }
 
 
 def both(length: int) -> list[dict[str, object]]:

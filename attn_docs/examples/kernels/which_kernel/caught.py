@@ -12,3 +12,6 @@ calls = {
 }
 for name, call in calls.items():
     print(f"{name:20}", attention_kernels(call))
+#> weights_thrown_away  []
+#> mask_without_heads   ['MATH']
+#> enabled_not_forced   ['MATH']

@@ -13,9 +13,13 @@ def kernels(call):
 
 
 print(kernels(lambda: F.scaled_dot_product_attention(query, key, value)))
+#> ['aten::_scaled_dot_product_flash_attention_for_cpu']
 print(kernels(lambda: F.scaled_dot_product_attention(query[0], key[0], value[0])))  # h n d
+#> ['aten::_scaled_dot_product_attention_math']
 print(kernels(lambda: F.scaled_dot_product_attention(query, key, value, dropout_p=0.1)))
+#> ['aten::_scaled_dot_product_attention_math']
 
 from attn_docs import which_kernel
 
 print(which_kernel(query, key, value), which_kernel(query[0], key[0], value[0]))
+#> FLASH_ATTENTION MATH

@@ -20,4 +20,6 @@ def watched(b, h, n, m, d):
 
 sizes = (1, 4, 96, 128, 64)
 print(f"{watched(*sizes) / formula(*sizes):.2f}")
+#> 1.00
 print(f"{formula(1, 8, 2048, 2048, 64) / 2**20:.0f} MiB")
+#> 300 MiB

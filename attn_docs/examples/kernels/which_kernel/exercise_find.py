@@ -12,3 +12,4 @@ def fused_only(attend):
 attend = fused_only(F.scaled_dot_product_attention)
 query, key, value = torch.randn(3, 4, 5, 16).unbind()  # h n d: no batch, so nothing fused
 print(tuple(attend(query, key, value).shape))
+#> (4, 5, 16)

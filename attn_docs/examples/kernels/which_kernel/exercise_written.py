@@ -17,4 +17,7 @@ query, key = torch.randn(2, 4, 5, 16), torch.randn(2, 4, 7, 16)
 for e in (8, 24):
     value = torch.randn(2, 4, 7, e)
     print(attention_kernels(lambda value=value: attend(query, key, value)))
+#> ['FLASH_ATTENTION']
+#> ['FLASH_ATTENTION']
 print(check_attention(attend).verdict, check_attention(attend, value_dim=8).verdict)
+#> passed passed

@@ -20,5 +20,11 @@ def why_not(*tensors, **options):
 
 mask = torch.zeros(5, 5, requires_grad=True)
 print(*why_not(query, key, value), sep="\n")
+#> taken
 print(*why_not(query, key, value, dropout_p=0.1), sep="\n")
+#> Flash attention kernel not used because:
+#> Both fused kernels do not support non-zero dropout.
+#> No available kernel.  Aborting execution.
 print(*why_not(query, key, value, attn_mask=mask), sep="\n")
+#> Flash attention kernel not used because:
+#> No available kernel.  Aborting execution.

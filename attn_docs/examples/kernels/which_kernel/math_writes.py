@@ -24,3 +24,19 @@ for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.MATH):
     print(backend.name)
     with sdpa_kernel(backend), Written():
         F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
+#> FLASH_ATTENTION
+#>   aten::_scaled_dot_product_flash_attention_for_cpu bfloat16 (1, 8, 64, 32)
+#>   aten::_scaled_dot_product_flash_attention_for_cpu float32 (1, 8, 64)
+#> MATH
+#>   aten::_to_copy  float32 (1, 8, 64, 32)
+#>   aten::_to_copy  float32 (1, 2, 128, 32)
+#>   aten::_to_copy  float32 (1, 2, 128, 32)
+#>   aten::mul.Scalar float32 (1, 8, 64, 32)
+#>   aten::clone     float32 (1, 2, 4, 128, 32)
+#>   aten::clone     float32 (1, 2, 4, 128, 32)
+#>   aten::mul.Scalar float32 (1, 8, 32, 128)
+#>   aten::bmm       float32 (8, 64, 128)
+#>   aten::_safe_softmax float32 (1, 8, 64, 128)
+#>   aten::_to_copy  bfloat16 (1, 8, 64, 128)
+#>   aten::bmm       float32 (8, 64, 32)
+#>   aten::_to_copy  bfloat16 (1, 8, 64, 32)

@@ -26,3 +26,4 @@ if torch.cuda.is_available():
     ask(query, key, value, torch.ones(1024, 1024, device="cuda").tril().bool())
 else:
     print("no CUDA here: nothing was asked")
+#> no CUDA here: nothing was asked

@@ -16,3 +16,6 @@ for dtype in (torch.float64, torch.float32, torch.bfloat16):
     steps = (flash - plain).abs().max() / torch.finfo(dtype).eps
     same, zeros = torch.equal(flash, plain), not flash[..., 3, :].any() and not plain[..., 3, :].any()
     print(f"{dtype}: equal {same}, {steps:.0f} eps apart at most; masked row zero: {zeros}")
+#> torch.float64: equal False, 4 eps apart at most; masked row zero: True
+#> torch.float32: equal False, 4 eps apart at most; masked row zero: True
+#> torch.bfloat16: equal False, 0 eps apart at most; masked row zero: True
