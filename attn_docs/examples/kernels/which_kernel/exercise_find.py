@@ -6,7 +6,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 def fused_only(attend):
     """Return a function that attends by a fused kernel, or raises an error."""
     with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION]):
-        return lambda *tensors: attend(*tensors)
+
+        def fused(*tensors):
+            return attend(*tensors)
+
+        return fused
 
 
 attend = fused_only(F.scaled_dot_product_attention)
