@@ -23,7 +23,7 @@ QUESTIONS = {
     "sizes": ("values",),
     "strided": ("strided",),
 }
-_ROW, _BOX, _WIDTH, _MATH = 44, 28, 236, 290
+_ROW, _BOX, _WIDTH, _MATH = 44, 28, 252, 296
 
 
 def choice(language: str) -> str:
@@ -34,7 +34,7 @@ def choice(language: str) -> str:
     for row, question in enumerate(QUESTIONS):
         group, top, middle = drawsvg.Group(data_question=question), _ROW * row, _ROW * row + 14
         box(group, 0, top, _WIDTH, _BOX)
-        write(group, text["questions"][question], _WIDTH / 2, middle, 12.5)
+        write(group, text["questions"][question], _WIDTH / 2, middle, 12)
         arrow(group, (_WIDTH + 2, middle), (_MATH - 2, middle))
         write(group, text["no"], (_WIDTH + _MATH) / 2 - 3, middle - 9, 11.5)
         arrow(group, (_WIDTH / 2, top + _BOX + 1), (_WIDTH / 2, top + _ROW - 1))
@@ -90,7 +90,7 @@ def memory(language: str) -> str:
         chart.set_ticks(axes, "y", {tick: f"{tick:g}" for tick in (0.2, 1, 10, 100, 500)})
         for way, look in _LOOKS.items():
             axes.plot(LENGTHS, values[way], **look, markeredgewidth=0, gid=f"part:{way}")
-            place = (LENGTHS[2] * 1.1, values[way][2] * (0.42 if way == "fused" else 2.1))
+            place = (LENGTHS[2] * 1.1, values[way][2] * (0.4 if way == "fused" else 2.2))
             axes.text(*place, text[way], ha="left" if way == "fused" else "right", va="center")
         figure.text(0, 1 - 10 / 230, text["y"], va="center")
         figure.text(376 / 400, 6 / 230, text["x"], ha="right", va="baseline")

@@ -125,13 +125,19 @@ def all_calls() -> dict[str, list[Call]]:
         return [Case(**{name: value}).call() for value in values]
 
     return {
-        "plain": [Case().call(), *special["one_query"], *special["transposed"]],
-        "masks": [*one("mask", "boolean", "float"), *special["padding"]],
-        "causal": [*one("mask", "causal"), *special["more_keys"]],
-        "dtypes": one("dtype", *CHOICES["dtype"][1:]),
-        "sizes": one("sizes", *CHOICES["sizes"][1:4]),
+        "plain": [
+            Case().call(),
+            *special["one_query"],
+            *special["transposed"],
+            *one("gradient", True),
+        ],
+        "masks": [
+            *one("mask", "boolean", "float", "causal"),
+            *special["padding"],
+            *special["more_keys"],
+        ],
+        "sizes": [*one("dtype", *CHOICES["dtype"][1:]), *one("sizes", *CHOICES["sizes"][1:4])],
         "shared": one("shared", True),
-        "gradient": one("gradient", True),
         "dropout": one("dropout", 0.5),
         "axes": one("axes", 3, 5),
         "batch_of_one": special["batch_of_one"],
@@ -170,8 +176,10 @@ def here(language: str) -> str:
     for name, calls in all_calls().items():
         (kernel,) = {ran(call) for call in calls}
         said = {reason(call) for call in calls} if kernel == "MATH" else {""}
-        told = f"“{said.pop()}”" if any(said) else text["says"].get(kernel, "")
-        rows.append((text["calls"][name], f"`{kernel}`" if kernel else text["none"], told))
+        (words,) = said
+        told = f"“{words}”" if words else text["silent"] if kernel == "MATH" else ""
+        shown = {"FLASH_ATTENTION": text["fused"], "": text["none"]}.get(kernel, kernel)
+        rows.append((text["calls"][name], shown, told))
     caption = text["caption"].format(torch=_version(), b=BATCH, h=HEADS, n=LENGTH)
     return f"{table(text['header'], rows, words=(0, 1, 2))}\n\n{caption}"
 
@@ -306,6 +314,7 @@ def numbers() -> dict[str, str]:
         "is_causal": f"{masks('time', way='is_causal'):.2f}",
         "forward_least": f"{min(forward):.1f}",
         "forward_most": f"{max(forward):.1f}",
+        "training_shortest": f"{training[0]:.1f}",
         "training_least": f"{min(training):.1f}",
         "training_most": f"{max(training):.1f}",
         "torch": READ_TORCH,

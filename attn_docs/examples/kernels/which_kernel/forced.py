@@ -4,11 +4,12 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+FLASH = SDPBackend.FLASH_ATTENTION
 query, key, value = torch.randn(3, 2, 4, 5, 16).unbind()  # b h n d
 
 
 def why_not(*tensors, **options):
-    with warnings.catch_warnings(record=True) as caught, sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+    with warnings.catch_warnings(record=True) as caught, sdpa_kernel(FLASH):
         warnings.simplefilter("always")
         try:
             F.scaled_dot_product_attention(*tensors, **options)

@@ -10,10 +10,11 @@ class Written(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
-        for tensor in tree_leaves(result):
-            if tensor.untyped_storage().data_ptr() not in there and tensor.dim() > 2:
-                there[tensor.untyped_storage().data_ptr()] = tensor  # kept, so no address returns
-                print(f"  {func.name():15} {str(tensor.dtype)[6:]} {tuple(tensor.shape)}")
+        for x in tree_leaves(result):
+            address = x.untyped_storage().data_ptr()
+            if address not in there and x.dim() > 2:
+                there[address] = x  # kept, so that its address stays taken
+                print(f"  {tuple(x.shape)!s:20} {str(x.dtype)[6:]:9} {func.name()[6:]}")
         return result
 
 
@@ -25,18 +26,18 @@ for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.MATH):
     with sdpa_kernel(backend), Written():
         F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
 #> FLASH_ATTENTION
-#>   aten::_scaled_dot_product_flash_attention_for_cpu bfloat16 (1, 8, 64, 32)
-#>   aten::_scaled_dot_product_flash_attention_for_cpu float32 (1, 8, 64)
+#>   (1, 8, 64, 32)       bfloat16  _scaled_dot_product_flash_attention_for_cpu
+#>   (1, 8, 64)           float32   _scaled_dot_product_flash_attention_for_cpu
 #> MATH
-#>   aten::_to_copy  float32 (1, 8, 64, 32)
-#>   aten::_to_copy  float32 (1, 2, 128, 32)
-#>   aten::_to_copy  float32 (1, 2, 128, 32)
-#>   aten::mul.Scalar float32 (1, 8, 64, 32)
-#>   aten::clone     float32 (1, 2, 4, 128, 32)
-#>   aten::clone     float32 (1, 2, 4, 128, 32)
-#>   aten::mul.Scalar float32 (1, 8, 32, 128)
-#>   aten::bmm       float32 (8, 64, 128)
-#>   aten::_safe_softmax float32 (1, 8, 64, 128)
-#>   aten::_to_copy  bfloat16 (1, 8, 64, 128)
-#>   aten::bmm       float32 (8, 64, 32)
-#>   aten::_to_copy  bfloat16 (1, 8, 64, 32)
+#>   (1, 8, 64, 32)       float32   _to_copy
+#>   (1, 2, 128, 32)      float32   _to_copy
+#>   (1, 2, 128, 32)      float32   _to_copy
+#>   (1, 8, 64, 32)       float32   mul.Scalar
+#>   (1, 2, 4, 128, 32)   float32   clone
+#>   (1, 2, 4, 128, 32)   float32   clone
+#>   (1, 8, 32, 128)      float32   mul.Scalar
+#>   (8, 64, 128)         float32   bmm
+#>   (1, 8, 64, 128)      float32   _safe_softmax
+#>   (1, 8, 64, 128)      bfloat16  _to_copy
+#>   (8, 64, 32)          float32   bmm
+#>   (1, 8, 64, 32)       bfloat16  _to_copy

@@ -7,7 +7,7 @@ x = embeddings()
 w_q, w_k, w_v = projections(sharpness=6.0)
 query, key, value = x @ w_q, x @ w_k, x @ w_v  # n d, m d, m e: d = 3, e = 4
 
-with_heads = [tensor[None, None] for tensor in (query, key, value)]  # b h n d, b h m d, b h m e
+with_heads = [x[None, None] for x in (query, key, value)]  # b h n d, b h m d, b h m e
 shorter = [*with_heads[:2], with_heads[2][..., :3]]  # without the meaning "dreaming": e = 3
 
 for call in ((query, key, value), with_heads, shorter):
