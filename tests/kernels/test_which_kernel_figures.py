@@ -1,4 +1,4 @@
-"""The figures on which kernel runs show the choice that is made and the memory that was measured."""
+"""The figures of which kernel runs show the choice that is made and the memory measured."""
 
 import pytest
 
