@@ -282,6 +282,7 @@ def test_asked_the_cuda_check() -> None:
     change = ("can_use_flash_attention(params)", 'which_kernel(query, key, value) != "MATH"')
     for mended in (False, True):
         exhibit = load_exhibit("kernels/asked_the_cuda_check", change, mended=mended)
+        exhibit.which_kernel = which_kernel
         assert exhibit.is_fused(*qkv(2, 4)) == mended
 
 

@@ -165,7 +165,7 @@ def reason(call: Call) -> str:
             F.scaled_dot_product_attention(*tensors, **options)
         except RuntimeError:
             said = [str(each.message).partition(" (Triggered")[0] for each in caught[1:]]
-            return re.split(r"[.,:]? (?:but )?(?:[Gg]ot |2d|Query[.])", " ".join(said))[0]
+            return re.split(r"[.,:]? (?:but )?(?:Got |got |2d|Query[.])", " ".join(said))[0]
     return ""
 
 

@@ -12,7 +12,8 @@ def attend(query, key, value):
     return F.scaled_dot_product_attention(query, key, value)
 
 
-query, key, value = torch.randn(2, 4, 5, 16), torch.randn(2, 4, 7, 16), torch.randn(2, 4, 7, 24)
+query, key = torch.randn(2, 4, 5, 16), torch.randn(2, 4, 7, 16)
+value = torch.randn(2, 4, 7, 24)
 print(attention_kernels(lambda: attend(query, key, value)))
 #> ['FLASH_ATTENTION']
 print(check_attention(attend).verdict)
