@@ -21,7 +21,7 @@ from docs._kit.text import texts
 from . import benchmark
 
 # the releases whose source says what CUDA does and what its functions are called
-READ_TORCH, READ_TRANSFORMERS = "2.13", "5.23"
+READ_TORCH, READ_TRANSFORMERS, READ_CUDNN = "2.13", "5.23", "9.15"
 BATCH, HEADS, KV_HEADS, LENGTH = 2, 4, 2, 5
 Call = tuple[tuple[Tensor, Tensor, Tensor], dict[str, Any]]
 
@@ -319,4 +319,5 @@ def numbers() -> dict[str, str]:
         "training_most": f"{max(training):.1f}",
         "torch": READ_TORCH,
         "transformers": READ_TRANSFORMERS,
+        "cudnn": READ_CUDNN,
     }
