@@ -90,6 +90,7 @@ def test_nothing_runs_for_nothing(n: int, m: int) -> None:
     with pytest.raises(ValueError, match=r"^query and key must have elements, .*; got \(\(2, 4"):
         which_kernel(*tensors)
     assert not F.scaled_dot_product_attention(*tensors).any()
+    assert torch._fused_sdp_choice(*tensors) == int(MATH)  # what would be chosen, not what ran
 
 
 def test_what_cannot_be_called_is_refused() -> None:
