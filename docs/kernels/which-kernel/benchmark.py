@@ -15,7 +15,7 @@ HEADS, HEAD_DIM = 8, 64
 LENGTHS = (128, 256, 512, 1024, 2048)
 LONGEST = LENGTHS[-1]
 MASKED = 1024  # queries and keys where masks are compared
-SECONDS = 4.0  # for the calls that are compared, in turns; the least time of each counts
+SECONDS = 8.0  # for the calls that are compared, in turns; the least time of each counts
 
 Attend = Callable[..., Tensor]
 
