@@ -51,7 +51,7 @@ from attn_docs.kernels.packing import (
     packed_attention,
 )
 from attn_docs.kernels.softmax import OnlineSoftmax, stable_softmax
-from attn_docs.kernels.which_kernel import which_kernel
+from attn_docs.kernels.which_kernel import attention_kernels, which_kernel
 from attn_docs.memory.decode_cost import (
     DecodeCost,
     decode_cost,
@@ -105,6 +105,7 @@ __all__ = [
     "SelfAttention",
     "apply_rotary",
     "attention_by_hand",
+    "attention_kernels",
     "attention_weights",
     "attention_with_lse",
     "causal_mask",
