@@ -27,6 +27,11 @@ class DecoderModel(nn.Module):
     Each token sees itself and those before it. Without `max_length` there is no P: then the
     attention of the blocks has to know positions itself, as with `rotary`, or does not know them.
 
+    It leaves out what the formula does not need. Weights start as PyTorch draws them: with `tied`,
+    draw the embedding smaller before training, as GPT-2 does (a standard deviation of 0.02).
+    There is no dropout and no padding mask: pad texts at their ends, where no earlier token sees
+    it, and leave those outputs out of the loss. `generate` knows no token that ends a text.
+
     Args:
         vocab_size: Number of different tokens.
         embed_dim: Size of the residual stream.
@@ -159,7 +164,7 @@ class DecoderModel(nn.Module):
 
         Args:
             tokens: Integers (batch, length): the prompt.
-            new_tokens: How many to add.
+            new_tokens: How many to add; none of them ends the text, so cut it afterwards.
             temperature: Divides the logits before a token is drawn; 0 takes the likeliest.
             top_k: How many of the likeliest tokens may be drawn; all if None.
             generator: Draws the tokens; PyTorch's own if None.

@@ -18,6 +18,8 @@ tables = page_module("model/alignment", "tables")
 
 MEASURED = load(str(benchmark.__file__))
 EXAMPLES = Path(attn_docs.__file__).parent / "examples/model/alignment"
+MODULE = Path(attn_docs.__file__).parent / "model/alignment.py"
+PAGES = sorted(Path(str(figures.__file__)).parent.glob("index*.md"))
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
@@ -53,8 +55,21 @@ def test_each_way_has_its_row(language: str) -> None:
         assert found == pytest.approx(wanted[: len(found)], abs=0.051)
 
 
+@languages
+def test_size_and_distance_are_crossed(language: str) -> None:
+    rows = re.findall(r"^\| (\d+) \| (.+) \| (.+) \|$", tables.apart(language), re.M)
+    assert [int(size) for size, *_ in rows] == [16, 32, 64]
+    for size, *told in rows:
+        for place, text in zip(("first", "last"), told, strict=True):
+            kept = MEASURED["far" if size == "64" else "apart"]
+            way = benchmark.Way(int(size), attends=False, lines=f"date {place}")
+            share = float(text.partition("%")[0])
+            assert share == pytest.approx(100 * kept("accuracy", **way._asdict()), abs=0.051)
+            assert tables.numbers()[f"{place}_{size}"] == text.partition("%")[0] + "%"
+
+
 def test_weekdays_are_those_of_their_days() -> None:
-    sources = [Path(str(figures.__file__)), *EXAMPLES.glob("*.py")]
+    sources = [Path(str(figures.__file__)), MODULE, *PAGES, *EXAMPLES.glob("*.py")]
     pattern = rf"({'|'.join(WEEKDAYS)}), ([a-z]{{3}}) (\d+) (\d{{4}})"
     found = [days for path in sources for days in re.findall(pattern, path.read_text("utf-8"))]
     assert len(found) >= 5

@@ -276,6 +276,28 @@ def test_title_of_a_bug_says_how_it_trains_and_its_fold_has_an_address(name, lan
     assert f"- {bugs.BUGS[name].wrong}\n+ {bugs.BUGS[name].right}\n" in text
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_symptoms_lead_to_each_bug_once_with_what_its_report_says(language) -> None:
+    rows = [line.split(" | ") for line in tables.TABLES["symptoms"](language).splitlines()[2:]]
+    led = {re.search(r"\(#bug-([a-z-]+)\)", row[2])[1].replace("-", "_"): row for row in rows}
+    assert sorted(led) == sorted(bugs.ORDER)
+    assert len(rows) == len(bugs.ORDER)
+    for name, (_, said, _) in led.items():
+        prop, cause = re.findall(r"`([^`]+)`", said)
+        assert prop == bugs.BUGS[name].property
+        assert cause in bugs.finding(name).cause
+    same = [led[name][0] for name in bugs.ORDER if bugs.training(name).kind == "same"]
+    assert len(same) == len(set(same))  # what a right layer's curve hides is said one by one
+
+
+@pytest.mark.parametrize("seed", range(2, 5))
+def test_the_first_program_tells_the_two_apart_with_other_seeds(seed, capsys) -> None:
+    path = ROOT / "attn_docs/examples/practice/bugs_that_train/core.py"
+    text = path.read_text(encoding="utf-8").replace("manual_seed(0)", f"manual_seed({seed})")
+    exec(compile(text, path.name, "exec"), {})  # noqa: S102 - our own file
+    assert capsys.readouterr().out.endswith("[True, False]\n")
+
+
 def test_what_a_bug_is_called_has_no_twin() -> None:
     for language in ("en", "zh"):
         names = tables.texts(tables.__file__, "bugs", language)

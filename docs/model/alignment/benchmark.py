@@ -1,4 +1,4 @@
-"""The distance by itself: words that say nothing stand on one side of the date, or the other."""
+"""Size and distance apart: states of several sizes, and words on one side of the date or other."""
 
 import statistics
 import time
@@ -51,6 +51,11 @@ FAR = {
     "backwards": Way(SIZE, attends=False, backwards=True),
     "far": Way(SIZE, attends=True),
 }
+APART = {
+    (size, lines): Way(size, attends=False, lines=lines)
+    for size in (16, 32)
+    for lines in ("date first", DATE_LAST)
+}  # and SIZE, which is in FAR
 
 
 def summary(way: Way) -> list[dict[str, Any]]:
@@ -101,5 +106,6 @@ def measure() -> dict[str, Measurement]:
         far = [value for way in FAR.values() for value in summary(way)]
         after = [value for attends in (True, False) for value in longer(attends=attends)]
         sizes = [value for way in BY_SIZE.values() for value in summary(way)]
-    measured = {"far": far, "longer": after, "sizes": sizes}
+        apart = [value for way in APART.values() for value in summary(way)]
+    measured = {"far": far, "longer": after, "sizes": sizes, "apart": apart}
     return {name: measurement(values, threads=1) for name, values in measured.items()}

@@ -11,7 +11,7 @@ from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import AFTER, BY_SIZE, EXAMINED, EXTRA, FAR, SIZE, SIZES, TESTED, Way
+from .benchmark import AFTER, APART, BY_SIZE, EXAMINED, EXTRA, FAR, SIZE, SIZES, TESTED, Way
 
 SEEN = 2  # words after a date, the most in training
 
@@ -66,6 +66,25 @@ def sizes(language: str) -> str:
     ]
     caption = text["caption"].format(**_setting())
     return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
+
+
+def _apart() -> dict[int, list[tuple[Way, str]]]:
+    """Return for each size the date first and last, and where it is kept what they reached."""
+    found: dict[int, list[tuple[Way, str]]] = {}
+    for (size, _), way in APART.items():
+        found.setdefault(size, []).append((way, "apart"))
+    return found | {SIZE: [(FAR["forwards"], "far"), (FAR["near"], "far")]}
+
+
+def apart(language: str) -> str:
+    """Return how often the last state alone is right, by its size and the place of the date."""
+    text = texts(__file__, "apart", language)
+    rows = [
+        (str(size), *(_told(way, language, kept) for way, kept in ways))
+        for size, ways in _apart().items()
+    ]
+    caption = text["caption"].format(words=AFTER, **_setting())
+    return f"{table(text['header'], rows)}\n\n{load(__file__)['apart'].caption(caption, language)}"
 
 
 def _setting() -> dict[str, str]:
@@ -152,9 +171,14 @@ def numbers() -> dict[str, str]:
         for name, attends in (("state", False), ("attending", True))
         for size in SIZES
     }
+    far |= {
+        f"{place}_{size}": _spread(way, kept)[0]
+        for size, ways in _apart().items()
+        for place, (way, kept) in zip(("first", "last"), ways, strict=True)
+    }
     year = {"share_year": _percent(share_of_year())}
     exchanged = begun() | {"second_digit": str(second_digit()), "longest": str(EXTRA[-1])}
     return longer | far | shipped | parts() | _setting() | year | exchanged
 
 
-TABLES: dict[str, Callable[[str], str]] = {"distance": distance, "sizes": sizes}
+TABLES: dict[str, Callable[[str], str]] = {"distance": distance, "sizes": sizes, "apart": apart}

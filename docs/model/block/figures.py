@@ -146,8 +146,8 @@ def gradients(language: str) -> str:
             )
         figure.text(0, 216 / 222, text["gradient"], va="top")
         figure.text(390 / 400, 8 / 222, text["block"], ha="right")
-        figure.text(337 / 400, 162 / 222, text["post"], ha="center")
-        figure.text(360 / 400, 106 / 222, text["pre"], ha="center")
+        figure.text(93 / 400, 152 / 222, text["post"], ha="center")
+        figure.text(93 / 400, 108 / 222, text["pre"], ha="center")
         ends = {
             f"{name}_{count}": text["ends"].format(
                 first=found[name, count][0], last=found[name, count][-1]

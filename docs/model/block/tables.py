@@ -105,7 +105,7 @@ def numbers() -> dict[str, str]:
         example(f"{EXAMPLES}/{name}") for name in ("sentence", "sum_of_parts", "deep")
     )
     parts, found = sentence["parts"], example(f"{EXAMPLES}/pre_or_post")["found"]
-    columns = sentence["FEATURES"]
+    columns, fresh = sentence["FEATURES"], example(f"{EXAMPLES}/fresh")["losses"]
     shares = sentence["model"](sentence["tokens"])[0, -1].softmax(-1).tolist()
     added = stream["norms"][1:-1]
     gpt2 = by_part(built(MODELS["GPT-2 small"]))
@@ -113,6 +113,10 @@ def numbers() -> dict[str, str]:
         name: [found[name, count][-1].item() for count in (2, 8, 32)] for name in ("pre", "post")
     }
     return {
+        "fresh": f"{fresh[0]:.0f}",
+        "fresh_spread": str(MODELS["GPT-2 small"].initializer_range),
+        "fresh_small": f"{fresh[1]:.1f}",
+        "fresh_uniform": f"{math.log(1000):.1f}",
         "animal": f"{parts[1][columns.index('animal')]:.2f}",
         "neuron": f"{parts[2][columns.index('dreaming')]:.2f}",
         "dreams": f"{shares[4]:.2f}",

@@ -206,7 +206,29 @@ def of_rules() -> dict[str, str]:
         for place, mask in where.items():
             found[f"{name}_{place}"] = f"{right[mask].double().mean().item():.2f}"
     share = where["torn"].sum().item() / examples.repeated.sum().item()
-    return found | {"torn": f"{100 * share:.0f}%"}
+    return found | {"torn": f"{100 * share:.0f}%"} | blind_choice(where["torn"], tokens)
+
+
+def blind_choice(where: Tensor, tokens: Tensor) -> dict[str, str]:
+    """Return what queries that do not see layer 1 give the oldest and the newest match."""
+    weights = composed(model(), tokens, query=False)[1][where]  # places n
+    matches = induction_targets(tokens)[where].int()  # places n
+    oldest, newest = matches.argmax(-1), matches.size(-1) - 1 - matches.flip(-1).argmax(-1)
+    return {
+        f"blind_{name}": f"{weights.gather(-1, at[:, None]).double().mean().item():.2f}"
+        for name, at in (("oldest", oldest), ("newest", newest))
+    }
+
+
+@torch.no_grad()
+def not_yet_seen() -> str:
+    """Return how often the model without layer 2 predicts a token that has not occurred."""
+    examples = examined()
+    tokens = examples.tokens[:, :-1]  # b n
+    with head_off(model(), 1):
+        guesses = model()(tokens).argmax(-1)  # b n
+    met = (guesses[:, :, None] == tokens[:, None, :]).tril().any(-1)  # b n
+    return f"{100 * (~met)[examples.repeated].double().mean().item():.0f}%"
 
 
 @torch.no_grad()
@@ -246,6 +268,7 @@ def numbers() -> dict[str, str]:
     at = {step: curve("accuracy", layers=2, seed=0, step=step) for step in (EARLY, LATE)}
     peak = max(v["value"] for v in curve.values if v["quantity"] == "induction" and not v["seed"])
     return {
+        "not_yet_seen": not_yet_seen(),
         "parameters": f"{sum(p.numel() for p in model().parameters()):,}",
         "seconds": f"{round(statistics.mean(seconds))}",
         "steps": f"{told['steps']:,}",

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from attn_docs.model import MLP, Block, DecoderModel
 from attn_docs.model.language_model import (
     ALPHABET,
     CONTEXT,
@@ -21,11 +22,13 @@ from attn_docs.model.language_model import (
     language_model,
     looks_at,
     nats_by_kind,
+    rotary_attention,
     tell_stories,
     text_of,
     train,
     word_map,
 )
+from attn_docs.model.language_model import STEPS as FULL
 from docs._kit.measure import kernel_of, one_thread
 from docs._kit.measured import Measurement, measurement
 
@@ -42,6 +45,7 @@ SHOWN = tell_stories(1, HELD_OUT)[0]  # the story of the maps
 PROMPT = text_of(SHOWN).partition(" it dreams")[0]
 SEEDS, TOLD = (0, 1, 2), ("dream", "owner", "colour again")
 LEAST = 0.05  # smaller weights are not stored
+DEEPER_STEPS = 2400  # of a model with a third block
 
 
 class Watched(nn.Module):
@@ -74,34 +78,44 @@ def measure() -> dict[str, Measurement]:
             train(model, STEPS)
             kernel = kernel_of(lambda model=model: nats_by_kind(model, [SHOWN]))
             values += [{"layer": name, **value, "kernel": kernel} for value in examined(model)]
-    return {"bugs": measurement(values, threads=1), "seeds": measurement(seeds(), threads=1)}
+    found = {"bugs": values, "seeds": seeds(), "deeper": deeper()}
+    return {name: measurement(values, threads=1) for name, values in found.items()}
 
 
 def seeds() -> list[dict[str, Any]]:
     """Train the chapter's model with each seed; return what it ends at and its steadiest head."""
-    values: list[dict[str, Any]] = []
-    stories = tell_stories(100, HELD_OUT)
     with one_thread():
-        for seed in SEEDS:
-            model, start = language_model(seed), time.process_time()
-            train(model, seed=seed)
-            seconds, nats = time.process_time() - start, nats_by_kind(model.eval(), stories)
-            found = {"loss": sum(nats.values())} | {f"loss {kind}": nats[kind] for kind in TOLD}
-            units = dict.fromkeys(found, "nat") | {"time": "s", "dreamer": "ratio"}
-            found["time"] = seconds
-            found["dreamer"] = looks_at(model, stories, "dream", "sleeper").max().item()
-            kernel = kernel_of(lambda model=model: nats_by_kind(model, [SHOWN]))
-            values += [
-                {
-                    "seed": seed,
-                    "quantity": q,
-                    "value": round(v, 3),
-                    "unit": units[q],
-                    "kernel": kernel,
-                }
-                for q, v in found.items()
-            ]
-    return values
+        return [
+            {"seed": seed, **value}
+            for seed in SEEDS
+            for value in ended(language_model(seed), seed=seed)
+        ]
+
+
+def deeper() -> list[dict[str, Any]]:
+    """Train the chapter's model with a third block; return what it ends at."""
+    model = language_model()
+    norms = (nn.LayerNorm(EMBED_DIM) for _ in range(2))
+    model.blocks.append(Block(rotary_attention(), MLP(EMBED_DIM), *norms))
+    with one_thread():
+        values = ended(model, DEEPER_STEPS)
+    return [{"blocks": len(model.blocks), "steps": DEEPER_STEPS, **value} for value in values]
+
+
+def ended(model: DecoderModel, steps: int = FULL, seed: int = 0) -> list[dict[str, Any]]:
+    """Train a model; return its losses, its steadiest head and the seconds it took."""
+    stories, start = tell_stories(100, HELD_OUT), time.process_time()
+    train(model, steps, seed)
+    seconds, nats = time.process_time() - start, nats_by_kind(model.eval(), stories)
+    found = {"loss": sum(nats.values())} | {f"loss {kind}": nats[kind] for kind in TOLD}
+    units = dict.fromkeys(found, "nat") | {"time": "s", "dreamer": "ratio"}
+    found["time"] = seconds
+    found["dreamer"] = looks_at(model, stories, "dream", "sleeper").max().item()
+    kernel = kernel_of(lambda: nats_by_kind(model, [SHOWN]))
+    return [
+        {"quantity": quantity, "value": round(value, 3), "unit": units[quantity], "kernel": kernel}
+        for quantity, value in found.items()
+    ]
 
 
 @torch.no_grad()

@@ -7,7 +7,7 @@ import matplotlib.style
 
 from attn_docs.model.language_model import text_of
 from docs._kit import chart
-from docs._kit.draw import ACCENT, INK, canvas, finish, write
+from docs._kit.draw import ACCENT, INK, SHADE, canvas, finish, write
 from docs._kit.text import texts
 
 from . import tables
@@ -16,7 +16,9 @@ from .benchmark import BUGS, LEAST
 KEY = "model-language-model"
 LINES = ("1", "2", "3", "floor")  # of the training curve: n-grams by order, and the floor
 LEARNED = ("animal again", "dream", "owner")  # in the order of learning
-_LETTER, _GAP, _LINE, _WIDTH = 6.6, 7, 22, 392
+_GAP, _LINE, _WIDTH = 8, 22, 396
+_WIDTHS = {"i": 3.5, "j": 3.5, "l": 3.5, ".": 4, "f": 4.5, "r": 5, "t": 5, "m": 11, "w": 10}
+_LEFT, _COLUMN, _HEAD, _PITCH = 2, 14.6, 56, 42  # of the map of the bugs
 
 
 def story_words() -> list[str]:
@@ -110,24 +112,52 @@ def looks(language: str) -> str:
         found = tables.word_maps()[1][head, row]
         weights = (found * (found >= LEAST)).tolist()
         label = text["label"].format(head=head + 1, word=words[row + 1])
-        shaded(drawing, f"head-{head + 1}", label, weights, row, 103 * at)
         told.append(text["told"].format(label=label, most=most(weights, words)))
+        shaded(drawing, f"head-{head + 1}", told[-1], weights, row, 103 * at)
     desc = text["desc"].format(story=" ".join(words[1:]), told=text["join"].join(told))
     return finish(drawing.as_svg(header=""), f"{KEY}-looks", text["title"], desc, zoom=1.6)
 
 
 def bugs(language: str) -> str:
-    """Draw the story for each trained layer, shaded by the mean of its second block's heads."""
+    """Draw for each trained layer a row of weights below the words of one story."""
     text = texts(__file__, "bugs_figure", language)
-    drawing, words, row = canvas(400, 618), story_words(), tables.row_of("dream")
-    told = []
+    words, row = story_words(), tables.row_of("dream")
+    height = _HEAD + _PITCH * (1 + len(BUGS))
+    drawing, told = canvas(400, height), []
+    for at, word in enumerate(words):
+        x = _LEFT + _COLUMN * (at + 0.5)
+        write(
+            drawing,
+            word,
+            x,
+            _HEAD - 4,
+            12,
+            text_anchor="start",
+            transform=f"rotate(-90 {x} {_HEAD - 4})",
+        )
+    line = _LEFT + _COLUMN * (row + 1)
+    dashes = {"stroke": INK, "stroke_width": 1.5, "stroke_dasharray": "3 3"}
+    drawing.append(drawsvg.Line(line, 0, line, height, **dashes, data_part="written"))
     for at, name in enumerate(("right", *BUGS)):
         weights = tables.bug_row(name, row)
         label = texts(__file__, "bugs", language)[name]
-        shaded(drawing, name, label, [2 * weight for weight in weights], row, 103 * at)
         told.append(text["told"].format(label=label, most=most(weights, words)))
+        drawing.append(percents(name, label, weights, _HEAD + _PITCH * at))
     desc = text["desc"].format(word=words[row + 1], told=text["join"].join(told))
     return finish(drawing.as_svg(header=""), f"{KEY}-bugs", text["title"], desc, zoom=1.6)
+
+
+def percents(part: str, label: str, weights: Sequence[float], top: float) -> drawsvg.Group:
+    """Return a label and a row of cells, shaded by their weights, which are given in percent."""
+    group = drawsvg.Group(data_part=part)
+    write(group, label, _LEFT, top + 8, 12, text_anchor="start", font_weight="bold")
+    for at, weight in enumerate(weights):
+        if weight > 0:
+            x = _LEFT + _COLUMN * at
+            shade = {"fill": ACCENT, "fill_opacity": round(SHADE * min(2 * weight, 1), 3)}
+            group.append(drawsvg.Rectangle(x, top + 18, _COLUMN, 18, **shade, data_word=at))
+            write(group, f"{100 * weight:.0f}", x + _COLUMN / 2, top + 27, 11)
+    return group
 
 
 def most(weights: Sequence[float], words: Sequence[str]) -> str:
@@ -144,16 +174,17 @@ def shaded(
     write(group, label, 0, top + 9, 12, text_anchor="start", font_weight="bold")
     x, y = 0.0, top + 22.0
     for at, (word, weight) in enumerate(zip(story_words(), weights, strict=True)):
-        width = _LETTER * len(word) + _GAP
+        letters = sum(_WIDTHS.get(letter, 7.2) for letter in word)
+        width = letters + _GAP
         if x + width > _WIDTH:
             x, y = 0.0, y + _LINE
         if weight > 0:
-            shade = {"fill": ACCENT, "fill_opacity": round(0.45 * min(weight, 1), 3)}
+            shade = {"fill": ACCENT, "fill_opacity": round(SHADE * min(weight, 1), 3)}
             group.append(drawsvg.Rectangle(x, y, width, 19, **shade, data_word=at))
         if at == row + 1:
             frame = {"fill": "none", "stroke": INK, "stroke_width": 1.5}
             group.append(drawsvg.Rectangle(x, y, width, 19, **frame))
-        write(group, word, x + width / 2, y + 9.5, 12)
+        write(group, word, x + width / 2, y + 9.5, 12, textLength=round(letters, 1))
         x += width + 1
     drawing.append(group)
 

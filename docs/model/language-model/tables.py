@@ -10,8 +10,10 @@ from attn_docs.model.induction_circuits import head_off
 from attn_docs.model.language_model import (
     ALPHABET,
     BATCH,
+    COLOURS,
     CONTEXT,
     HELD_OUT,
+    NAMES,
     NUM_BLOCKS,
     NUM_HEADS,
     STEPS,
@@ -103,7 +105,8 @@ def parts(language: str) -> str:
         (text["kinds"][at], *(f"{judged()[name][kind]:.2f}" for name in ("3", "model", "floor")))
         for at, kind in enumerate(KINDS)
     )
-    return f"{table(text['header'], rows)}\n\n{text['caption']}"
+    caption = text["caption"].format(names=len(NAMES), fewer=len(NAMES) - 1)
+    return f"{table(text['header'], rows)}\n\n{caption}"
 
 
 def curve() -> list[dict[str, Any]]:
@@ -272,6 +275,16 @@ def seed_numbers() -> dict[str, str]:
     }
 
 
+def deeper_numbers() -> dict[str, str]:
+    """Return what a model with a third block ended at."""
+    measured = load(__file__)["deeper"]
+    return {
+        "deeper_steps": f"{measured.values[0]['steps']:,}",
+        "deeper_owner": f"{measured('loss owner'):.2f}",
+        "deeper_colour": f"{measured('loss colour again'):.2f}",
+    }
+
+
 def bug_numbers() -> dict[str, str]:
     """Return what layers with bugs give the sleeper, and words that are still to come."""
     dream, sleeper = row_of("dream"), 1 + row_of("sleeper")
@@ -300,6 +313,8 @@ def numbers() -> dict[str, str]:
         "bug_count": str(len(load_bugs()[1])),
         "bug_steps": str(BUG_STEPS),
         "colour_again": f"{judged()['model']['colour again']:.2f}",
+        "colour_coin": f"{(1 - 1 / len(COLOURS)) * torch.tensor(2.0).log():.2f}",
+        "constant": f"{judged()['model']['']:.2f}",
         "context": str(CONTEXT),
         "cpu_seconds": f"{told['cpu_seconds']:.0f}",
         "dream": f"{judged()['model']['dream']:.2f}",
@@ -322,6 +337,7 @@ def numbers() -> dict[str, str]:
         "trigram": f"{totals['3']:.1f}",
         "two": f"{torch.tensor(2.0).log():.2f}",
         **bug_numbers(),
+        **deeper_numbers(),
         **head_numbers(),
         **seed_numbers(),
     }

@@ -117,6 +117,8 @@ def numbers() -> dict[str, str]:
     counted = {f"operations_{way}": str(benchmark.operations(way)) for way in benchmark.WAYS}
     return counted | {
         "cos_one": f"{cos:.2f}",
+        "cos_two": f"{-math.cos(2):.3f}",
+        "sin_two": f"{math.sin(2):.3f}",
         "degrees_one": f"{math.degrees(1):.1f}",
         "length": f"{LENGTH:,}",
         "part_of_turn": f"1/{slowest / LENGTH:.0f}",

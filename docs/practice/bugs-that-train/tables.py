@@ -40,6 +40,8 @@ ENTRY = """<details class="bug" id="bug-{place}" markdown="1">
 """
 
 DASH = "\N{EN DASH}"
+# how the bugs train, in the order of the page's list
+SYMPTOMS = ("breaks", "as without", "slower", "as well", "same", "better", "below floor")
 
 
 def entry(name: str, language: str) -> str:
@@ -83,7 +85,25 @@ def losses(language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{MEASURED.caption(text['caption'], language)}"
 
 
+def symptoms(language: str) -> str:
+    """Return all bugs as a table: what each looks like, what a report names, the way to it."""
+    text = texts(__file__, "symptoms", language)
+    names, seen = (texts(__file__, group, language) for group in ("bugs", "seen"))
+    rows = [
+        (
+            seen[name if kind == "same" else kind],
+            f"`{BUGS[name].property}`{text['colon']}`{BUGS[name].cause}`",
+            f"[{names[name]}](#bug-{name.replace('_', '-')})",
+        )
+        for kind in SYMPTOMS
+        for name in ORDER
+        if training(name).kind == kind
+    ]
+    return table(text["header"], rows, words=(0, 1, 2))
+
+
 TABLES: dict[str, Callable[[str], str]] = {
+    "symptoms": symptoms,
     "losses": losses,
     **{name.replace("_", "-"): functools.partial(entry, name) for name in ORDER},
 }

@@ -138,10 +138,11 @@ def numbers() -> dict[str, str]:
         "low_log": f"{low / low_weight:.3f}",
         "log_end": f"{torch.exp(-ends['log']).item():.2f}",
         "plain_end": f"{1 - ends['plain'].item():.3f}",
-        "weight": f"{height:.2f}",
-        "slope": f"{rise:.2f}",
-        "guess": f"{height + 0.1 * rise:.3f}",
-        "further": f"{further:.3f}",
+        "weight": f"{height:.4f}",
+        "slope": f"{rise:.4f}",
+        "tenth": f"{0.1 * rise:.4f}",
+        "guess": f"{height + 0.1 * rise:.4f}",
+        "further": f"{further:.4f}",
         "flat": f"{flat:.2f}",
     }
 

@@ -1,3 +1,5 @@
+from unittest.mock import patch
+
 from attn_docs.model.alignment import load_translator, to_indices, to_texts
 
 model = load_translator()
@@ -11,8 +13,8 @@ for name, given in {
     "states of the month from “dec”": (month, last),
     "last state from the line with “dec”": (states, other_last),
 }.items():
-    model.encode = lambda _, given=given: given  # what the decoder is given
-    print(*to_texts(model(source)[0].argmax(-1)), name)
+    with patch.object(model, "encode", return_value=given):  # what the decoder is given
+        print(*to_texts(model(source)[0].argmax(-1)), name)
 #> 1997-09-23 as it is
 #> 1997-12-23 states of the month from “dec”
 #> 1997-09-23 last state from the line with “dec”

@@ -13,7 +13,7 @@ def attend(query, key, value, attn_mask=None, is_causal=False, scale=None):
     scale = 1 / math.sqrt(query.size(-1)) if scale is None else scale
     scores = query @ key.mT * scale  # b h n m
     n, m = scores.shape[-2:]
-    allowed = torch.ones(n, m, dtype=torch.bool)
+    allowed = torch.ones(n, m, dtype=torch.bool, device=query.device)
     if is_causal:
         allowed = allowed.tril(m - n)
     if attn_mask is not None:

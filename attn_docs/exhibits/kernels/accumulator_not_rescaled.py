@@ -1,0 +1,17 @@
+"""Bug: when the maximum moves, the sum is rescaled and the mixed values are not."""
+
+import torch
+
+
+def attention(query, key, value, block=4):
+    top = query.new_full(query.shape[:-1], -torch.inf)  # … n
+    total, mixed = 0, 0
+    for k, v in zip(key.split(block, dim=-2), value.split(block, dim=-2), strict=True):
+        scores = query / query.size(-1) ** 0.5 @ k.mT  # … n block
+        new = torch.maximum(top, scores.amax(-1))
+        shrink = torch.exp(top - new)
+        powers = torch.exp(scores - new[..., None])
+        total = shrink * total + powers.sum(-1)  # … n
+        mixed = mixed + powers @ v  # wrong: shrink[..., None] * mixed
+        top = new
+    return mixed / total[..., None]

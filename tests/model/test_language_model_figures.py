@@ -1,0 +1,130 @@
+"""The figures of the chapter on the language model draw the shipped model and the measurements."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from attn_docs.model.language_model import (
+    HELD_OUT,
+    encode,
+    tell_stories,
+    text_of,
+    trained_model,
+    word_map,
+)
+from attn_docs.model.weights import describe_weights
+from docs._kit.draw import SHADE
+from docs._kit.measured import load
+from docs._tools.page import page_module
+from tests.kit import parse, read_off
+
+benchmark = page_module("model/language-model", "benchmark")
+figures = page_module("model/language-model", "figures")
+tables = page_module("model/language-model", "tables")
+
+MEASURED = load(str(benchmark.__file__))
+STORY = text_of(tell_stories(1, HELD_OUT)[0])
+WORDS = ["⏎", *STORY.split()]
+languages = pytest.mark.parametrize("language", ["en", "zh"])
+
+
+def parts(root, kind: str = "data-part") -> dict:
+    return {each.get(kind): each for each in root.iter("g") if each.get(kind)}
+
+
+def shades(group) -> dict[int, float]:
+    """Return the opacity of each shaded word, as a share of the fullest."""
+    rects = (rect for rect in group.iter("rect") if rect.get("data-word"))
+    return {int(each.get("data-word")): float(each.get("fill-opacity")) / SHADE for each in rects}
+
+
+@languages
+def test_shaded_words_are_those_that_the_head_looks_at(language: str) -> None:
+    with torch.no_grad():
+        _, weights = trained_model()(encode("\n" + STORY[:-1])[None], need_weights=True)
+    drawn = parts(parse(figures.FIGURES["looks"](language)))
+    assert list(drawn) == ["head-3", "head-2", "head-1"]
+    for name, before in (("head-3", "sticks."), ("head-2", "ben"), ("head-1", "dog.")):
+        row = len(WORDS) - 2 - WORDS[::-1].index(before)  # the word before the last such word
+        looked = word_map(weights[1][0, int(name[-1]) - 1], STORY)[row]
+        found = shades(drawn[name])
+        assert set(found) == set((looked >= benchmark.LEAST).nonzero().flatten().tolist())
+        for at, shade in found.items():
+            assert shade == pytest.approx(looked[at].item(), abs=0.0051 / SHADE)
+        label, *words = (text.text for text in drawn[name].iter("text"))
+        assert label.endswith(f"{WORDS[int(looked.argmax())]} {looked.max():.2f}")
+        assert before in label
+        assert words == WORDS
+
+
+@languages
+def test_each_layers_row_is_what_was_measured(language: str) -> None:
+    root = parse(figures.FIGURES["bugs"](language))
+    drawn = parts(root)
+    assert list(drawn) == ["right", *benchmark.BUGS]
+    row = WORDS.index("sticks.") - 1
+    for name, group in drawn.items():
+        wanted = {
+            value["column"]: value["value"]
+            for value in MEASURED["bugs"].values
+            if (value["layer"], value["quantity"], value.get("row")) == (name, "weight", row)
+        }
+        percents = [text.text for text in group.iter("text")][1:]
+        assert percents == [f"{100 * wanted[at]:.0f}" for at in sorted(wanted)]
+        for at, shade in shades(group).items():
+            assert shade == pytest.approx(min(2 * wanted[at], 1), abs=0.0051 / SHADE)
+        assert set(shades(group)) == set(wanted)
+
+
+@languages
+def test_cells_stand_below_their_words_and_the_line_before_what_is_to_come(language: str) -> None:
+    root = parse(figures.FIGURES["bugs"](language))
+    header = [text for text in root.iter("text") if text.get("transform")]
+    assert [text.text for text in header] == WORDS
+    places = [float(text.get("x")) for text in header]
+    for rect in root.iter("rect"):
+        middle = float(rect.get("x")) + float(rect.get("width")) / 2
+        assert middle == pytest.approx(places[int(rect.get("data-word"))], abs=0.02)
+    (line,) = (path for path in root.iter("path") if path.get("data-part") == "written")
+    at = WORDS.index("sticks.")
+    assert places[at - 1] < float(re.findall(r"[\d.]+", line.get("d"))[0]) < places[at]
+
+
+@languages
+def test_curves_are_those_of_the_training(language: str) -> None:
+    curve = describe_weights("language-model")["curve"]
+    floor = {kind: tables.judged()["floor"][kind] for kind in figures.LEARNED}
+    wanted = {
+        "training": {"model": [(at["step"], sum(at["nats"].values())) for at in curve[1:]]},
+        "order": {
+            kind.split()[0]: [
+                (at["step"], at["nats"][kind] - floor[kind]) for at in curve if at["step"] >= 100
+            ]
+            for kind in figures.LEARNED
+        },
+    }
+    for name, lines in wanted.items():
+        root = parse(figures.FIGURES[name](language))
+        across = read_off(root, "x", log=True)
+        up = read_off(root, "y", log=name == "training")
+        for part, points in lines.items():
+            (group,) = (g for g in root.iter("g") if g.get("data-part") == part)
+            path = next(group.iter("path")).get("d")
+            found = [tuple(map(float, xy)) for xy in re.findall(r"([\d.-]+) ([\d.-]+)", path)]
+            assert len(found) == len(points)
+            for (x, y), (step, nats) in zip(found, points, strict=True):
+                assert across(x) == pytest.approx(step, rel=0.02)
+                assert up(y) == pytest.approx(nats, rel=0.02, abs=0.05)
+
+
+@languages
+def test_sentences_have_the_losses_of_the_third_block(language: str) -> None:
+    kept = MEASURED["deeper"]
+    numbers = tables.deeper_numbers()
+    assert numbers["deeper_owner"] == f"{kept('loss owner', blocks=3):.2f}"
+    assert numbers["deeper_colour"] == f"{kept('loss colour again', blocks=3):.2f}"
+    page = f"index{'' if language == 'en' else '.zh'}.md"
+    text = Path(str(tables.__file__)).with_name(page).read_text("utf-8")
+    assert "{{ language_model.deeper_owner }}" in text
