@@ -38,10 +38,20 @@ from attn_docs.kernels.merging import (
     attention_with_lse,
     merge_attention,
     ring_attention,
+    ring_join,
+    ring_split,
+    ring_tiles,
     split_kv_attention,
 )
+from attn_docs.kernels.packing import (
+    cu_seqlens,
+    document_ids,
+    document_mask,
+    document_positions,
+    packed_attention,
+)
 from attn_docs.kernels.softmax import OnlineSoftmax, stable_softmax
-from attn_docs.kernels.which_kernel import which_kernel
+from attn_docs.kernels.which_kernel import attention_kernels, which_kernel
 from attn_docs.memory.decode_cost import (
     DecodeCost,
     decode_cost,
@@ -95,10 +105,15 @@ __all__ = [
     "SelfAttention",
     "apply_rotary",
     "attention_by_hand",
+    "attention_kernels",
     "attention_weights",
     "attention_with_lse",
     "causal_mask",
+    "cu_seqlens",
     "decode_cost",
+    "document_ids",
+    "document_mask",
+    "document_positions",
     "encode_step_by_step",
     "flash_attention",
     "grouped_query_attention_broadcast",
@@ -116,9 +131,13 @@ __all__ = [
     "merge_heads",
     "multi_head_to_grouped_query",
     "nadaraya_watson",
+    "packed_attention",
     "padding_mask",
     "projection_cost",
     "ring_attention",
+    "ring_join",
+    "ring_split",
+    "ring_tiles",
     "rotary_to_half_split",
     "rotary_to_interleaved",
     "scaled_dot_product_attention",

@@ -293,7 +293,7 @@ def test_series_look_the_same_in_all_panels_and_differ_by_more_than_colour(langu
 def test_axis_of_head_sizes_is_named(language):
     root = parse(figures.FIGURES["sqrt-d"](language))
     texts = {text.text: float(text.attrib["y"]) for text in root.iter("text")}
-    name = {"en": "head size d", "zh": "头维度 d"}[language]
+    name = {"en": "d, the size of a query", "zh": "查询的维度 d"}[language]
     assert texts[name] == max(texts.values())
 
 

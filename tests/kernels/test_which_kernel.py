@@ -1,9 +1,292 @@
-"""which_kernel against an independent implementation, and its properties."""
+"""which_kernel: every operator of PyTorch is known, and what a page says of the choice holds."""
+
+import itertools
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from attn_docs import which_kernel
+from attn_docs import attention_kernels, which_kernel
+from attn_docs.examples.kernels.which_kernel import exercise_bytes
+from attn_docs.kernels.which_kernel import BACKENDS
+from docs._tools.page import page_module
+from tests.kit import error, load_exhibit, normal
+
+tables = page_module("kernels/which-kernel", "tables")
+benchmark = page_module("kernels/which-kernel", "benchmark")
+
+FLASH, MATH = SDPBackend.FLASH_ATTENTION, SDPBackend.MATH
 
 
-def test_agrees_with_an_independent_implementation() -> None:
-    pytest.fail(f"TODO: compare {which_kernel.__name__} in float64, values and gradients")
+def qkv(*lead: int, n: int = 5, m: int = 7, d: int = 16, e: int = 16):
+    return normal(*lead, n, d, seed=1), normal(*lead, m, d, seed=2), normal(*lead, m, e, seed=3)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def test_every_operator_of_the_installed_pytorch_is_known() -> None:
+    names = {name for name in torch._C._dispatch_get_all_op_names() if "._" not in name}
+    ours = {n.partition(".")[0] for n in names if n.startswith("aten::_scaled_dot_product_")}
+    forward = {name for name in ours if not name.endswith("_backward")}
+    assert forward == set(BACKENDS)
+    assert set(BACKENDS.values()) == set(SDPBackend.__members__) - {"ERROR"}
+
+
+def test_an_unknown_operator_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(BACKENDS, "aten::_scaled_dot_product_attention_math")
+    with pytest.raises(ValueError, match=r"^the operator must be one of \['aten::.*; got 'aten::_"):
+        which_kernel(*qkv(2, 4), dropout_p=0.5)
+
+
+@pytest.mark.parametrize("backend", [FLASH, MATH])
+def test_it_names_the_backend_that_was_forced(backend: SDPBackend) -> None:
+    with sdpa_kernel(backend):
+        assert which_kernel(*qkv(2, 4)) == backend.name
+
+
+def test_every_argument_reaches_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+    real = F.scaled_dot_product_attention
+    monkeypatch.setattr(
+        F, "scaled_dot_product_attention", lambda *a, **k: (seen.append((a, k)), real(*a, **k))[1]
+    )
+    query, key, value = normal(2, 4, 5, 16), normal(2, 2, 7, 16), normal(2, 2, 7, 16)
+    mask = torch.ones(5, 7, dtype=torch.bool)
+    assert which_kernel(query, key, value, mask, 0.5, False, scale=2.0, enable_gqa=True) == "MATH"
+    ((args, options),) = seen
+    assert all(a is b for a, b in zip(args[:4], (query, key, value, mask), strict=True))
+    assert args[4:] == (0.5, False)
+    assert options == {"scale": 2.0, "enable_gqa": True}
+    assert which_kernel(*qkv(2, 4, m=5), None, 0.0, True) == "FLASH_ATTENTION"
+    assert seen[1][0][5] is True
+
+
+def test_calls_are_listed_in_order_and_gradients_are_not_counted() -> None:
+    query, key, value = (x.requires_grad_() for x in qkv(2, 4))
+
+    def call() -> None:
+        first = F.scaled_dot_product_attention(query, key, value)
+        second = F.scaled_dot_product_attention(query[0], key[0], value[0])
+        (first.sum() + second.sum()).backward()
+
+    assert attention_kernels(call) == ["FLASH_ATTENTION", "MATH"]
+    assert attention_kernels(lambda: (query @ key.mT).softmax(-1) @ value) == []
+    assert query.grad is not None
+
+
+@pytest.mark.parametrize(("n", "m"), [(0, 7), (5, 0)])
+def test_nothing_runs_for_nothing(n: int, m: int) -> None:
+    tensors = qkv(2, 4, n=n, m=m)
+    with pytest.raises(ValueError, match=r"^query and key must have elements, .*; got \(\(2, 4"):
+        which_kernel(*tensors)
+    assert not F.scaled_dot_product_attention(*tensors).any()
+    assert torch._fused_sdp_choice(*tensors) == int(MATH)  # what would be chosen, not what ran
+
+
+def test_what_cannot_be_called_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"^call must be callable; got 3"):
+        attention_kernels(3)
+
+
+# --- the table of this CPU
+
+
+def test_one_change_or_two_at_a_time_obey_the_rules_of_the_page() -> None:
+    cases = tables.close()
+    assert len(cases) > 100
+    for case in cases:
+        assert tables.ran(case.call()) == ("FLASH_ATTENTION" if case.fused else "MATH"), case
+
+
+def test_pytorchs_own_choice_for_all_combinations_obeys_the_rules_of_the_page() -> None:
+    names = {int(backend): name for name, backend in SDPBackend.__members__.items()}
+    cases = list(tables.combinations())
+    assert len(cases) == 4800
+    for case in cases:
+        (query, key, value), options = case.call()
+        chosen = names[torch._fused_sdp_choice(query, key, value, **options)]
+        assert chosen == ("FLASH_ATTENTION" if case.fused else "MATH"), case
+
+
+def test_each_refusal_names_its_own_reason() -> None:
+    words = {
+        "dropout": "non-zero dropout",
+        "axes": "4 dimensional",
+        "batch_of_one": "same batch_size",
+        "mask_axes": "mask shapes",
+        "learned": "",
+        "values": "same last dimension",
+        "strided": "stride 1",
+    }
+    calls = tables.all_calls()
+    for name, word in words.items():
+        for call in calls[name]:
+            said = tables.reason(call)
+            assert word in said, name
+            assert bool(said) == bool(word), name
+    assert not any(tables.reason(call) for call in calls["plain"])
+
+
+def test_the_check_for_cuda_is_false_where_there_is_no_cuda() -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU here")
+    query, key, value = qkv(2, 4)
+    params = torch.backends.cuda.SDPAParams(query, key, value, None, 0.0, False, False)
+    assert not torch.backends.cuda.can_use_flash_attention(params, debug=True)
+    assert which_kernel(query, key, value) == "FLASH_ATTENTION"
+
+
+# --- both kernels compute the same
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_both_kernels_agree_in_values_and_gradients(*, causal: bool) -> None:
+    sizes = itertools.product((1, 3), (2, 5), (4, 7), (3, 6), (8, 11))
+    for b, h, n, m, d in sizes:
+        leaves = [x.requires_grad_() for x in qkv(b, h, n=n, m=m, d=d, e=d)]
+        found = []
+        for backend in (FLASH, MATH):
+            with sdpa_kernel(backend):
+                output = F.scaled_dot_product_attention(*leaves, is_causal=causal)
+            found.append([output, *torch.autograd.grad(output.cos().sum(), leaves)])
+        assert max(error(*pair) for pair in zip(*found, strict=True)) <= 1e-12
+
+
+@pytest.mark.parametrize("form", ["boolean", "-inf"])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_both_kernels_give_zeros_for_a_masked_row(form: str, dtype: torch.dtype) -> None:
+    mask = torch.ones(5, 7, dtype=torch.bool)
+    mask[2] = False
+    if form == "-inf":
+        mask = torch.zeros(5, 7, dtype=dtype).masked_fill(~mask, -torch.inf)
+    for backend in (FLASH, MATH):
+        leaves = [x.to(dtype).requires_grad_() for x in qkv(2, 4)]
+        with sdpa_kernel(backend):
+            output = F.scaled_dot_product_attention(*leaves, mask)
+        assert not output[..., 2, :].any()
+        assert all(g.isfinite().all() for g in torch.autograd.grad(output.sum(), leaves))
+
+
+def test_the_formula_for_what_math_writes_is_what_is_allocated() -> None:
+    for sizes in ((1, 4, 96, 128, 64), (2, 3, 128, 64, 32)):
+        assert exercise_bytes.watched(*sizes) == pytest.approx(exercise_bytes.formula(*sizes), 0.01)
+
+
+def test_math_computes_bfloat16_in_float32() -> None:
+    made: set[tuple[torch.dtype, int]] = set()
+
+    class Watch(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            made.update((x.dtype, x.numel()) for x in [result] if isinstance(x, torch.Tensor))
+            return result
+
+    tensors = [x.to(torch.bfloat16) for x in qkv(2, 4)]
+    with sdpa_kernel(MATH), Watch():
+        F.scaled_dot_product_attention(*tensors)
+    assert (torch.float32, 2 * 4 * 5 * 7) in made
+
+
+# --- what is measured
+
+
+def test_the_measured_memory_grows_as_the_page_says() -> None:
+    found = tables.load(str(tables.__file__))["lengths"]
+    for way, times in (("fused", 2), ("math", 4)):
+        sizes = [
+            found("memory", way=way, length=length, **{"pass": "forward"})
+            for length in benchmark.LENGTHS
+        ]
+        for shorter, longer in itertools.pairwise(sizes):
+            assert longer / shorter == pytest.approx(times, rel=0.25)
+
+
+def test_the_memory_of_one_length_is_what_is_stored() -> None:
+    stored = tables.load(str(tables.__file__))["lengths"]
+    with benchmark.one_thread():
+        now = benchmark.sizes_of(512)
+    for way, size in now.items():
+        kept = stored("memory", way=way, length=512, **{"pass": "forward"})
+        assert size == pytest.approx(kept, rel=0.1)
+
+
+# --- layers
+
+
+def test_layers_run_what_the_page_says() -> None:
+    with quiet():
+        found = tables.layer_kernels()
+    assert found == {
+        "default": ([], True),
+        "no_weights": (["FLASH_ATTENTION"], False),
+        "dropping": (["MATH"], False),
+        "fast_path": ([], False),
+        "slow_path": (["FLASH_ATTENTION"], False),
+        "encoder": (["MATH"], False),
+        "encoder_eval": ([], False),
+        "llama": (["FLASH_ATTENTION"] * 2, False),
+        "llama_asked": (["FLASH_ATTENTION"] * 2, False),
+        "llama_eager": ([], True),
+    }
+    assert torch.backends.mha.get_fastpath_enabled()
+
+
+# --- exhibits
+
+
+def test_enabled_not_forced() -> None:
+    tensors = qkv(2, 4)
+    change = ("[SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]", "[SDPBackend.FLASH_ATTENTION]")
+    wrong = load_exhibit("kernels/enabled_not_forced", change, mended=False)
+    assert attention_kernels(lambda: wrong.attention(*tensors, dropout_p=0.5)) == ["MATH"]
+    right = load_exhibit("kernels/enabled_not_forced", change, mended=True)
+    with quiet(), pytest.raises(RuntimeError, match="No available kernel"):
+        right.attention(*tensors, dropout_p=0.5)
+    assert attention_kernels(lambda: right.attention(*tensors)) == ["FLASH_ATTENTION"]
+
+
+def test_mask_without_heads() -> None:
+    tensors = qkv(2, 4, m=5)
+    for mended, kernel in ((False, "MATH"), (True, "FLASH_ATTENTION")):
+        exhibit = load_exhibit(
+            "kernels/mask_without_heads", ("mask[None]", "mask[None, None]"), mended=mended
+        )
+        wanted = F.scaled_dot_product_attention(*tensors, is_causal=True)
+        assert error(exhibit.attention(*tensors), wanted) <= 1e-12  # the numbers are right
+        call = lambda exhibit=exhibit: exhibit.attention(*tensors)  # noqa: E731
+        assert attention_kernels(call) == [kernel]
+
+
+def test_weights_thrown_away() -> None:
+    change = ("self.attention(x, x, x)", "self.attention(x, x, x, need_weights=False)")
+    outputs = []
+    for mended, kernels in ((False, []), (True, ["FLASH_ATTENTION"])):
+        exhibit = load_exhibit("kernels/weights_thrown_away", change, mended=mended)
+        torch.manual_seed(0)
+        block, x = exhibit.Block(), torch.randn(2, 5, 16)
+        assert attention_kernels(lambda block=block, x=x: block(x)) == kernels
+        outputs.append(block(x))
+    assert error(*outputs) <= 1e-6
+
+
+def test_asked_the_cuda_check() -> None:
+    change = ("can_use_flash_attention(params)", 'which_kernel(query, key, value) != "MATH"')
+    for mended in (False, True):
+        exhibit = load_exhibit("kernels/asked_the_cuda_check", change, mended=mended)
+        exhibit.which_kernel = which_kernel
+        assert exhibit.is_fused(*qkv(2, 4)) == mended
+
+
+def test_a_module_without_attention_runs_none() -> None:
+    layer = nn.Linear(4, 4)
+    assert attention_kernels(lambda: layer(torch.randn(2, 4))) == []

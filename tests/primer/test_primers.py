@@ -1,5 +1,6 @@
 """The figures of the primers show what PyTorch computes, and the pages stay short."""
 
+import math
 import re
 
 import pytest
@@ -60,6 +61,17 @@ def test_the_longer_vectors_products_spread_as_the_root_says() -> None:
     rects = list(parse(statistics.spread("en")).iter("rect"))
     wide = [float(r.attrib["width"]) for r in rects if not r.get("data-count")]
     assert wide[1] == pytest.approx(4 * wide[0], rel=0.01)
+
+
+def test_scores_and_shares_are_drawn_as_high_as_they_are() -> None:
+    rects = [r for r in parse(statistics.leads("en")).iter("rect") if r.get("data-of")]
+    assert len(rects) == 4 * len(statistics.LEADS)
+    for lead in statistics.LEADS:
+        share = 1 / (1 + math.exp(-lead))
+        for name, most, numbers in (("scores", 8, (lead, 0)), ("shares", 1, (share, 1 - share))):
+            bars = [r for r in rects if r.get("data-of") == f"{lead} {name}"]
+            high = [float(bar.attrib["height"]) for bar in bars]
+            assert high == pytest.approx([statistics.UP * n / most for n in numbers], abs=0.01)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)

@@ -48,7 +48,7 @@ def arcs(language: str) -> str:
         for word, weight in zip(sentence.WORDS, weights, strict=True)
     )
     desc = text["desc"].format(weights=said)
-    return finish(drawing.as_svg(header=""), f"{KEY}-arcs", text["title"], desc, zoom=1.6)
+    return finish(drawing.as_svg(header=""), f"{KEY}-arcs", text["title"], desc, zoom=1.5)
 
 
 def _arc(drawing: drawsvg.Drawing, start: float, end: float, weight: float, **data: int) -> None:
@@ -81,7 +81,7 @@ def words(language: str) -> str:
     line = {"stroke": INK, "stroke_width": 2}
     middle = left + 4 * width
     drawing.append(drawsvg.Line(middle, top - 4, middle, top + 5 * height, **line))
-    return finish(drawing.as_svg(header=""), f"{KEY}-words", text["title"], text["desc"], zoom=1.6)
+    return finish(drawing.as_svg(header=""), f"{KEY}-words", text["title"], text["desc"], zoom=1.4)
 
 
 def _ones(
@@ -179,7 +179,7 @@ def moved(language: str) -> str:
     box(drawing, left - 4, floor - 4, 8, 8, fill=INK, rx=4)
     write(drawing, text["it"], left, floor + 18, 12, font_weight="bold")
     desc = text["desc"].format(ends=text["join"].join(ends))
-    return finish(drawing.as_svg(header=""), f"{KEY}-moved", text["title"], desc, zoom=1.5)
+    return finish(drawing.as_svg(header=""), f"{KEY}-moved", text["title"], desc)
 
 
 def _straight(

@@ -322,6 +322,10 @@ _NAMED = {  # with the division? -> head size -> where its name stands, left of 
     False: {8: (0.0009, 1.3, "d = 8"), 64: (0.0009, 3.2, "d = 64"), 512: (0.0009, 5.7, "d = 512")},
     True: {8: (5, 4.6, "d = 8"), 64: (16.5, 4.6, "64"), 512: (33, 1.0, "512")},
 }
+_AGAIN = {  # with the division? -> where lines leave or lie on each other, and their names
+    False: {"one": (0.62, 4.6), "two": (10, 4.6)},
+    True: {"three": (0.06, 0.9)},
+}
 
 
 def learning(language: str) -> str:
@@ -360,6 +364,9 @@ def _plot_learning(axes: Axes, text: dict[str, str], *, scaled: bool) -> None:
         x, y, name_of_line = _NAMED[scaled][size]
         at = {"ha": "right", "va": "center", "gid": f"part:{name}-{size}-label"}
         axes.text(x, y, name_of_line, **at)
+    for names, (x, y) in _AGAIN[scaled].items():
+        at = {"ha": "right", "va": "center", "gid": f"part:{name}-{names}-label"}
+        axes.text(x, y, text[names], **at)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {

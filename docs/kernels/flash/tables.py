@@ -1,15 +1,206 @@
-"""What flash costs."""
+"""What tiles read, write and hold, counted and measured, and the form that steps through them."""
 
+import math
 from collections.abc import Callable
+from typing import NamedTuple
 
+from docs._kit.examples import example
+from docs._kit.form import fill
 from docs._kit.markdown import table
+from docs._kit.measured import load
 from docs._kit.text import texts
 
+from .benchmark import FORMS, HEAD_DIM, LENGTHS
 
-def cost(language: str) -> str:
-    """Return what the chapter's section on cost shows."""
-    text = texts(__file__, "cost", language)
-    return table(text["header"], [(text["todo"], "0")])
+# the text of the first sentence: tokens, heads, size of a head, bytes of an element
+TOKENS, HEADS, SIZE, BYTES = 16_384, 32, 128, 2
+TILE_ROWS, TILE_COLUMNS = (16, 32, 64, 128, 256), 64
+# GPT-2 medium, 1,024 tokens, 64 texts, forward and backward on an A100, figure 2 of
+# FlashAttention: HBM reads and writes in GB, milliseconds; standard, then tiles
+PUBLISHED = {"moved": (40.3, 4.4), "time": (41.7, 7.3)}
+LENGTH, DIM = 8, 4  # of the explorer
 
 
-TABLES: dict[str, Callable[[str], str]] = {"cost": cost}
+class State(NamedTuple):
+    """What the explorer shows."""
+
+    rows: int
+    columns: int
+    causal: bool
+    step: int
+
+
+FIRST = State(2, 2, causal=False, step=7)
+
+
+def explicit_moved(length: int, size: int) -> int:
+    """Return the elements that the explicit forward reads and writes."""
+    return 4 * length**2 + 4 * length * size
+
+
+def tiles_moved(length: int, size: int, rows: int) -> int:
+    """Return the elements that the tiled forward reads and writes, with so many queries a tile."""
+    return length * (2 * size + 1) + math.ceil(length / rows) * length * 2 * size
+
+
+def tile_bytes(rows: int, columns: int, size: int) -> int:
+    """Return the bytes held for a tile: half precision inputs, float32 scores and sums."""
+    return 2 * size * (rows + 2 * columns) + 4 * (rows * columns + rows * size + 2 * rows)
+
+
+def tiles_of(length: int, rows: int, columns: int, *, causal: bool) -> list[tuple[slice, slice]]:
+    """Return the tiles of a text in their order; those that a causal mask hides are not made."""
+    found = []
+    for top in range(0, length, rows):
+        bottom = min(top + rows, length)
+        seen = bottom if causal else length
+        lefts = range(0, seen, columns)
+        found += [(slice(top, bottom), slice(at, min(at + columns, seen))) for at in lefts]
+    return found
+
+
+def cells(state: State) -> list[list[str]]:
+    """Return a mark for each query and key: made now or before, skipped, or not yet made."""
+    marks = [["×"] * LENGTH for _ in range(LENGTH)]
+    made = tiles_of(LENGTH, state.rows, state.columns, causal=state.causal)
+    for number, (rows, columns) in enumerate(made, 1):
+        mark = "●" if number == state.step else "·" if number < state.step else ""
+        for i in range(rows.start, rows.stop):
+            marks[i][columns] = [mark] * (columns.stop - columns.start)
+    return marks
+
+
+def told(state: State) -> dict[str, int]:
+    """Return the numbers of the explorer's sentence."""
+    made = tiles_of(LENGTH, state.rows, state.columns, causal=state.causal)
+    spent = []
+    for number, (rows, columns) in enumerate(made):
+        high, wide = rows.stop - rows.start, columns.stop - columns.start
+        last = number + 1 == len(made) or made[number + 1][0] != rows
+        queries, outputs = high * DIM * (columns.start == 0), high * (DIM + 1) * last
+        spent.append(queries + wide * 2 * DIM + outputs)
+    rows, columns = made[state.step - 1]
+    high, wide = rows.stop - rows.start, columns.stop - columns.start
+    return {
+        "step": state.step,
+        "count": len(made),
+        "top": rows.start,
+        "bottom": rows.stop - 1,
+        "left": columns.start,
+        "right": columns.stop - 1,
+        "moved": sum(spent[: state.step]),
+        "total": sum(spent),
+        "held": 2 * high * (DIM + 1) + wide * 2 * DIM + high * wide,
+    }
+
+
+def explorer(language: str) -> str:
+    """Return the form that steps through tiles, with what it shows at first."""
+    text, found = texts(__file__, "explorer", language), told(FIRST)
+    whole = explicit_moved(LENGTH, DIM)
+    said = text.pop("said").replace("{whole}", str(whole))
+    return fill(
+        __file__,
+        **text,
+        said=said,
+        length=LENGTH,
+        size=DIM,
+        blocks=(1, 2, 4, 8),
+        first={**FIRST._asdict(), "count": found["count"]},
+        cells=cells(FIRST),
+        told=said.format(**found),
+    )
+
+
+def traffic(language: str) -> str:
+    """Return what the forward of one layer moves with taller and taller tiles."""
+    text = texts(__file__, "traffic", language)
+    whole, scale = explicit_moved(TOKENS, SIZE), HEADS * BYTES / 2**30
+    rows = [(text["explicit"], f"{whole * scale:.1f} GiB", "1", "—")]
+    for count in TILE_ROWS:
+        moved = tiles_moved(TOKENS, SIZE, count)
+        held = tile_bytes(count, TILE_COLUMNS, SIZE) / 1024
+        told = (f"{moved * scale:.1f} GiB", f"{moved / whole:.2f}", f"{held:.0f} KiB")
+        rows.append((text["tiles"].format(rows=count, columns=TILE_COLUMNS), *told))
+    caption = text["caption"].format(tokens=f"{TOKENS:,}", heads=HEADS, size=SIZE)
+    return f"{table(text['header'], rows)}\n\n{caption}"
+
+
+def published(language: str) -> str:
+    """Return what the first paper measured on a GPU."""
+    text = texts(__file__, "published", language)
+    forms = {"moved": "{:.1f} GB", "time": "{:.1f} ms"}
+    rows = [
+        (text[name], *(forms[name].format(number) for number in numbers), f"{b / a:.2f}")
+        for name, numbers in PUBLISHED.items()
+        for a, b in [numbers]
+    ]
+    return f"{table(text['header'], rows)}\n\n{text['caption']}"
+
+
+def forms(language: str) -> str:
+    """Return the measured memory and time of forward and backward."""
+    text, found = texts(__file__, "forms", language), load(__file__)["forms"]
+    names = texts(__file__, "names", language)
+    rows = [
+        (
+            f"{length:,}",
+            *(f"{found('memory', form=name, length=length):.1f}" for name in FORMS),
+            *(f"{found('time', form=name, length=length):,.0f}" for name in FORMS),
+        )
+        for length in LENGTHS
+    ]
+    header = [text["length"]]
+    header += [f"{names[name]}, {unit}" for unit in ("MiB", "ms") for name in FORMS]
+    caption = found.caption(text["caption"].format(size=HEAD_DIM), language)
+    return f"{table(header, rows, ())}\n\n{caption}"
+
+
+TABLES: dict[str, Callable[[str], str]] = {
+    "explorer": explorer,
+    "traffic": traffic,
+    "published": published,
+    "forms": forms,
+}
+
+
+def skipped(length: int, rows: int, columns: int) -> float:
+    """Return the share of tiles that a causal mask makes needless."""
+    full = len(tiles_of(length, rows, columns, causal=False))
+    return 1 - len(tiles_of(length, rows, columns, causal=True)) / full
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the page's sentences name."""
+    found, tiles = load(__file__)["forms"], load(__file__)["tiles"]
+    longest, half = LENGTHS[-1], LENGTHS[-2]
+
+    def memory(form: str, length: int = longest) -> float:
+        return found("memory", form=form, length=length)
+
+    def time(form: str) -> float:
+        return found("time", form=form, length=longest)
+
+    return {
+        "shrink": f"{math.exp(-example('kernels/flash/worked')['top']):.2f}",
+        "tokens": f"{TOKENS:,}",
+        "matrix": f"{HEADS * TOKENS**2 * BYTES / 2**30:.0f} GiB",
+        "output": f"{HEADS * TOKENS * SIZE * BYTES / 2**20:.0f} MiB",
+        "skipped": f"{skipped(TOKENS, 64, 64):.1%}",
+        "kept_tiles": f"{len(tiles_of(TOKENS, 64, 64, causal=True)):,}",
+        "all_tiles": f"{len(tiles_of(TOKENS, 64, 64, causal=False)):,}",
+        "longest": f"{longest:,}",
+        "half": f"{half:,}",
+        "memory_explicit": f"{memory('explicit'):,.0f} MiB",
+        "memory_tiles": f"{memory('tiles'):.1f} MiB",
+        "memory_torch": f"{memory('torch'):.1f} MiB",
+        "growth_explicit": f"{memory('explicit') / memory('explicit', half):.1f}",
+        "growth_tiles": f"{memory('tiles') / memory('tiles', half):.1f}",
+        "slower": f"{time('tiles') / time('explicit'):.1f}",
+        "slower_torch": f"{time('tiles') / time('torch'):.1f}",
+        "causal": f"{tiles('causal'):.2f}",
+        "block_32": f"{tiles('block', block=32):.1f}",
+        "block_256": f"{tiles('block', block=256):.2f}",
+        "published_moved": f"{PUBLISHED['moved'][0] / PUBLISHED['moved'][1]:.0f}",
+        "published_time": f"{PUBLISHED['time'][0] / PUBLISHED['time'][1]:.1f}",
+    }

@@ -1,5 +1,6 @@
-"""The figure of the primer on statistics, and the shares that its sentences name."""
+"""The figures of the primer on statistics, and the shares that its sentences name."""
 
+import math
 from collections.abc import Callable
 
 import drawsvg
@@ -61,20 +62,56 @@ def _histogram(drawing: drawsvg.Drawing, top: float, size: int, text: dict) -> N
     write(drawing, f"± {deviation:g}", right + 6, top + 10, 12, text_anchor="start")
 
 
+LEADS, UP = (1, 2, 8), 64  # of a score over the other, and how high the tallest bar is
+
+
+def pairs(lead: int) -> dict[str, list[float]]:
+    """Return two scores of which one leads, and what softmax makes of them."""
+    scores = torch.tensor([float(lead), 0.0])
+    return {"scores": scores.tolist(), "shares": torch.softmax(scores, dim=0).tolist()}
+
+
+def leads(language: str) -> str:
+    """Draw two scores and their shares, for three leads."""
+    text = texts(__file__, "leads", language)
+    drawing = canvas(390, 238)
+    for index, lead in enumerate(LEADS):
+        left = 82 + 108 * index
+        write(drawing, text["lead"].format(lead=lead), left + 44, 8, font_weight="bold")
+        for (name, found), floor in zip(pairs(lead).items(), (110, 228), strict=True):
+            most = max(LEADS) if name == "scores" else 1
+            for place, number in enumerate(found):
+                x, height = left + 46 * place, UP * number / most
+                bar = {"fill": ACCENT, "data_of": f"{lead} {name}", "data_number": number}
+                drawing.append(drawsvg.Rectangle(x + 6, floor - height, 32, height, **bar))
+                said = f"{number:g}" if name == "scores" else f"{number:.{_digits(lead)}f}"
+                write(drawing, said, x + 22, floor - height - 9, 11)
+            drawing.append(drawsvg.Line(left, floor, left + 90, floor, stroke=INK))
+    for name, floor in (("scores", 110), ("shares", 228)):
+        write(drawing, text[name], 0, floor - 24, 12, text_anchor="start", font_weight="bold")
+    said = {f"lead_{lead}": f"{pairs(lead)['shares'][0]:.{_digits(lead)}f}" for lead in LEADS}
+    desc = text["desc"].format(**said)
+    return finish(drawing.as_svg(header=""), "primer-statistics-leads", text["title"], desc)
+
+
+def _digits(lead: int) -> int:
+    """Return how many digits a share needs so that it does not round to one."""
+    return 4 if lead == max(LEADS) else 2
+
+
 def numbers() -> dict[str, str]:
     """Return the shares and the variances that the sentences name."""
     die = torch.arange(1.0, 7.0)
     dice = (die + die[:, None]).flatten()
     within = (products(64).abs() < 8).double().mean().item()
-    even = torch.softmax(torch.tensor([2.0, 0.0]), dim=0)[0].item()
-    sharp = torch.softmax(torch.tensor([8.0, 0.0]), dim=0)[0].item()
+    sharp = pairs(8)["shares"][0]
     return {
+        "e": f"{math.e:.3f}",
         "within": f"{within:.0%}",
-        "even": f"{even:.2f}",
         "sharp": f"{sharp:.4f}",
         "die": f"{die.var(correction=0).item():.2f}",
         "dice": f"{dice.var(correction=0).item():.2f}",
     }
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"spread": spread}
+FIGURES: dict[str, Callable[[str], str]] = {"spread": spread, "leads": leads}

@@ -1,12 +1,21 @@
 import math
 
+import torch
+
 from attn_docs.testing import check_attention
 
 
-def attend(query, key, value):
-    """TODO: what was left to write."""
-    scores = query @ key.mT / math.sqrt(query.size(-1))  # b h n m
-    return scores.softmax(dim=-1) @ value  # b h n e
+def attend(query, key, value):  # b h n d, b h m d, b h m e
+    top = torch.full_like(query[..., :1], -math.inf)  # b h n 1
+    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
+    for k, v in zip(key.split(4, -2), value.split(4, -2), strict=True):
+        scores = query @ k.mT / math.sqrt(query.size(-1))  # b h n 4
+        new_top = torch.maximum(top, scores.amax(-1, keepdim=True))
+        weights, shrink = (scores - new_top).exp(), (top - new_top).exp()
+        total = total * shrink + weights.sum(-1, keepdim=True)
+        mixed = mixed * shrink + weights @ v
+        top = new_top
+    return mixed / total  # b h n e
 
 
 print(check_attention(attend).verdict)

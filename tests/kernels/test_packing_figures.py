@@ -1,0 +1,101 @@
+"""The figures and tables on packing show what the code and PyTorch's block masks say."""
+
+import pytest
+import torch
+
+from attn_docs import causal_mask, document_ids, document_mask
+from docs._tools.page import page_module
+from tests.kit import error, parse
+
+calls = page_module("kernels/packing", "calls")
+figures = page_module("kernels/packing", "figures")
+tables = page_module("kernels/packing", "tables")
+waste = page_module("kernels/packing", "waste")
+languages = pytest.mark.parametrize("language", ["en", "zh"])
+
+
+@languages
+def test_the_mask_has_a_cell_for_each_pair(language: str) -> None:
+    root = parse(figures.mask(language))
+    cells = {
+        group.get("data-kind"): {(float(r.get("y")), float(r.get("x"))) for r in group.iter("rect")}
+        for group in root.iter("g")
+        if group.get("data-kind")
+    }
+    n = sum(figures.LENGTHS)
+    causal = causal_mask(n)
+    own = causal & document_mask(document_ids(figures.LENGTHS))
+    for kind, wanted in {"own": own, "leak": causal & ~own, "future": ~causal}.items():
+        pairs = {(round((y - 66) / 27), round((x - 96) / 27)) for y, x in cells[kind]}
+        assert pairs == {(int(i), int(j)) for i, j in wanted.nonzero()}
+
+
+@languages
+def test_the_rows_hold_each_document_once_and_in_its_length(language: str) -> None:
+    root, lengths = parse(figures.rows(language)), figures.drawn_lengths()
+    for group in root.iter("g"):
+        bars = [bar for bar in group.iter("rect") if bar.get("data-document")]
+        assert sorted(int(bar.get("data-document")) for bar in bars) == list(range(len(lengths)))
+        scale = {float(b.get("width")) / lengths[int(b.get("data-document"))] for b in bars}
+        assert max(scale) - min(scale) < 0.01
+        rooms = [float(r.get("width")) for r in group.iter("rect") if not r.get("data-document")]
+        filled = sum(float(bar.get("width")) for bar in bars)
+        assert float(group.get("data-padding")) == pytest.approx(1 - filled / sum(rooms), abs=6e-3)
+
+
+def test_the_blocks_are_those_of_the_mask() -> None:
+    n, block = sum(figures.BLOCK_LENGTHS), figures.BLOCK
+    mask = document_mask(document_ids(figures.BLOCK_LENGTHS)) & causal_mask(n)
+    share = mask.float().unflatten(0, (-1, block)).unflatten(2, (-1, block)).mean(dim=(1, 3))
+    wanted = [
+        ["skipped" if x == 0 else "full" if x == 1 else "partial" for x in row]
+        for row in share.tolist()
+    ]
+    assert figures.block_kinds() == wanted
+    skipped = sum(row.count("skipped") for row in wanted) / (n // block) ** 2
+    assert figures.block_mask().sparsity() == pytest.approx(100 * skipped)
+    root = parse(figures.blocks("en"))
+    drawn = [r.get("data-block") for r in root.iter("rect") if r.get("data-block")]
+    assert drawn[:-3] == [kind for row in wanted for kind in row]  # and three in the legend
+
+
+def test_padding_and_packing_hold_all_words() -> None:
+    lengths, ways = waste.document_lengths(), waste.ways()
+    rows = waste.first_fit(lengths, waste.ROOM)
+    assert sorted(x for row in rows for x in row) == sorted(lengths)
+    assert all(sum(row) <= waste.ROOM for row in rows)
+    assert ways["dense"][0] == len(rows) * waste.ROOM
+    for order, way in ((lengths, "random"), (tuple(sorted(lengths)), "sorted")):
+        batches = [torch.tensor(order[i : i + 16]) for i in range(0, len(order), 16)]
+        assert ways[way] == (
+            sum(int(x.max()) * len(x) for x in batches),
+            sum(int(x.max()) ** 2 * len(x) for x in batches),
+        )
+    assert ways["varlen"] == (sum(lengths), sum(x * x for x in lengths))
+
+
+APART = {
+    "nothing": (False, False, False),
+    "default": (False, False, True),
+    "no_cache": (True, True, True),
+    "ones": (False, False, True),
+    "rows": (True, True, False),
+}
+
+
+@pytest.mark.parametrize("call", calls.CALLS)
+def test_the_page_says_which_calls_of_transformers_keep_documents_apart(call: str) -> None:
+    """Its sentences name the conditions, so they must be read again when one of these changes."""
+    found = [calls.changes(each, call) for each in calls.IMPLEMENTATIONS]
+    assert tuple(change == 0 for change in found) == APART[call]
+    assert all(change == 0 or change > 1e-3 for change in found)
+
+
+@torch.no_grad()
+def test_the_loops_that_stand_for_flash_attention_compute_what_sdpa_does() -> None:
+    model, tokens = calls.tiny_model(), torch.arange(calls.TOKENS).unsqueeze(0)
+    found = []
+    for model.config._attn_implementation in ("sdpa", "flash_attention_2"):
+        with calls.flash_attention_on_cpu():
+            found.append(model(tokens, **calls.CALLS["no_cache"]).logits)
+    assert error(*found) <= 1e-12
