@@ -41,8 +41,7 @@ from .benchmark import STEPS as BUG_STEPS
 
 COUNTED, JUDGED = 5000, 100  # stories that n-grams count, and held-out stories
 ORDERS = (1, 2, 3)
-# head of the second block, the part that is predicted, the parts that it looks at
-JOBS = ((2, "dream", "sleeper"), (1, "owner", "name"), (0, "animal again", "colour"))
+SHOWN = ((2, "dream"), (1, "owner"), (0, "animal again"))  # head of block 2, and before which part
 ASKED = ("sleeper", "dream", "owner", "colour again", "animal again")
 KINDS = ("", "name", "colour", "animal", "sleeper", "sleeps", "place", "dream", "owner", "meets",
          "colour again", "animal again")  # fmt: skip
@@ -126,22 +125,6 @@ def samples(language: str) -> str:
         if at["step"] in MOMENTS
     )
     return f"{table(text['header'], rows, words=(0, 2))}\n\n{text['caption']}"
-
-
-def jobs(language: str) -> str:
-    """Return three heads of the second block, where they look, and what is lost without them."""
-    text = texts(__file__, "jobs", language)
-    rows = (
-        (
-            text["head"].format(head=head + 1),
-            text[asks],
-            text[at],
-            f"{looked(asks, at)[1, head]:.2f}",
-        )
-        for head, asks, at in JOBS
-    )
-    caption = text["caption"].format(judged=JUDGED)
-    return f"{table(text['header'], rows, words=(0, 1, 2))}\n\n{caption}"
 
 
 def without(language: str, block: int) -> str:
@@ -230,7 +213,6 @@ TABLES: dict[str, Callable[[str], str]] = {
     "compared": compared,
     "parts": parts,
     "samples": samples,
-    "jobs": jobs,
     "without-1": lambda language: without(language, 0),
     "without-2": lambda language: without(language, 1),
     "heads": heads,
