@@ -63,9 +63,11 @@ def _matrix(group: drawsvg.Group, moment: str, left: float, top: float) -> None:
             filled = {"fill": ACCENT if state == "now" else "none"}
             faint = {"stroke": INK, "stroke_opacity": 0.35, "data_state": state}
             group.append(drawsvg.Rectangle(x, y, _SIDE, _SIDE, **filled, **faint))
-            mark = {"gone": "·", "skipped": "×"}.get(state)
-            if mark:
-                write(group, mark, x + _SIDE / 2, y + _SIDE / 2, 15)
+            middle = x + _SIDE / 2, y + _SIDE / 2
+            if state == "gone":
+                group.append(drawsvg.Circle(*middle, _SIDE / 6, fill=INK))
+            elif state == "skipped":
+                write(group, "×", *middle, 15)
 
 
 def _strips(
