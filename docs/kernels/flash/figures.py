@@ -63,11 +63,12 @@ def _matrix(group: drawsvg.Group, moment: str, left: float, top: float) -> None:
             filled = {"fill": ACCENT if state == "now" else "none"}
             faint = {"stroke": INK, "stroke_opacity": 0.35, "data_state": state}
             group.append(drawsvg.Rectangle(x, y, _SIDE, _SIDE, **filled, **faint))
-            middle = x + _SIDE / 2, y + _SIDE / 2
             if state == "gone":
-                group.append(drawsvg.Circle(*middle, _SIDE / 6, fill=INK))
+                dot = _SIDE / 3
+                corner = (x + dot, y + dot)
+                group.append(drawsvg.Rectangle(*corner, dot, dot, rx=dot / 2, fill=INK))
             elif state == "skipped":
-                write(group, "×", *middle, 15)
+                write(group, "×", x + _SIDE / 2, y + _SIDE / 2, 15)
 
 
 def _strips(

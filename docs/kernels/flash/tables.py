@@ -191,6 +191,8 @@ def numbers() -> dict[str, str]:
         "deterministic": DETERMINISTIC,
         "kept_tiles": f"{len(tiles_of(TOKENS, 64, 64, causal=True)):,}",
         "all_tiles": f"{len(tiles_of(TOKENS, 64, 64, causal=False)):,}",
+        "shortest": f"{LENGTHS[0]:,}",
+        "second": f"{LENGTHS[1]:,}",
         "longest": f"{longest:,}",
         "half": f"{half:,}",
         "memory_explicit": f"{memory('explicit'):,.0f} MiB",

@@ -22,6 +22,7 @@ from . import benchmark
 
 # the releases whose source says what CUDA does and what its functions are called
 READ_TORCH, READ_TRANSFORMERS, READ_CUDNN = "2.13", "5.23", "9.15.0"
+OLD_CUDA = "12.9"  # the last whose wheels ship an older cuDNN, by a comment in that source
 BATCH, HEADS, KV_HEADS, LENGTH = 2, 4, 2, 5
 Call = tuple[tuple[Tensor, Tensor, Tensor], dict[str, Any]]
 
@@ -322,4 +323,5 @@ def numbers() -> dict[str, str]:
         "torch": READ_TORCH,
         "transformers": READ_TRANSFORMERS,
         "cudnn": READ_CUDNN,
+        "old_cuda": OLD_CUDA,
     }
