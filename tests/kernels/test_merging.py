@@ -237,9 +237,29 @@ def test_non_contiguous_inputs_and_a_shared_head() -> None:
     assert attention_with_lse(query, key, value)[1].shape == (2, 3, 5)
 
 
+@pytest.mark.parametrize("mask", [None, (5, 7), (6, 5, 7), (2, 1, 5, 7), (2, 6, 1, 7)], ids=str)
+@pytest.mark.parametrize("groups", [1, 2, 3, 6])
+def test_grouped_heads_values_and_gradients(groups: int, mask: tuple[int, ...] | None) -> None:
+    tensors = normal(2, 6, 5, 3), normal(2, groups, 7, 3, seed=1), normal(2, groups, 7, 4, seed=2)
+    options: dict = {"is_causal": True, "enable_gqa": True}
+    if mask is not None:
+        options["attn_mask"] = normal(*mask, seed=3) > -1
+    wanted = run(lambda *t: scaled_dot_product_attention(*t, **options), tensors)
+    for found in (
+        run(lambda *t: split_kv_attention(*t, 3, **options), tensors),
+        run(lambda *t: attention_with_lse(*t, **options)[0], tensors),
+    ):
+        assert all(error(f, w) <= TOLERANCE for f, w in zip(found, wanted, strict=True))
+    key, value = (x.repeat_interleave(6 // groups, 1) for x in tensors[1:])
+    del options["enable_gqa"]
+    lse = attention_with_lse(tensors[0], key, value, **options)[1]
+    assert lse.equal(attention_with_lse(*tensors, **options, enable_gqa=True)[1])
+
+
 def test_the_checker_passes_it_with_any_number_of_splits() -> None:
-    def attend(query, key, value, attn_mask=None, is_causal=False, scale=None):
-        return split_kv_attention(query, key, value, 3, attn_mask, is_causal, scale=scale)
+    def attend(query, key, value, attn_mask=None, is_causal=False, scale=None, enable_gqa=False):
+        options = {"scale": scale, "enable_gqa": enable_gqa}
+        return split_kv_attention(query, key, value, 3, attn_mask, is_causal, **options)
 
     assert check_attention(attend).verdict == "passed"
 
