@@ -36,8 +36,8 @@ def attention_with_lse(
 ) -> tuple[Tensor, Tensor]:
     r"""Attend, and return beside the output the log-sum-exp of each query's scores.
 
-    $$O = \operatorname{softmax}(S)\, V \qquad \ell_i = \log \sum_j \exp(s_{ij}) \qquad S =
-    \frac{Q K^\top}{\sqrt{d}} + M$$
+    $$O_p = \operatorname{softmax}(S_p)\, V_p \qquad \operatorname{lse}_{p,i} = \log \sum_j
+    \exp(s_{ij}) \qquad S_p = \frac{Q K_p^\top}{\sqrt{d}} + M_p$$
 
     Args:
         query: (…, n, d) or, with heads, (…, h, n, d); float16, bfloat16, float32 or float64.
@@ -85,8 +85,8 @@ def attention_with_lse(
 def merge_attention(outputs: Sequence[Tensor], lses: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     r"""Merge what attention gave over parts of the keys into what it gives over all of them.
 
-    $$O = \sum_p w_p\, O_p \qquad w = \operatorname{softmax}_p(\ell_p) \qquad \ell = \log \sum_p
-    \exp(\ell_p)$$
+    $$O = \sum_p w_p\, O_p \qquad w = \operatorname{softmax}_p(\operatorname{lse}_p) \qquad
+    \operatorname{lse} = \log \sum_p \exp(\operatorname{lse}_p)$$
 
     Exact, in any order and any grouping: the result is a part itself. A part whose log-sum-exp is
     −∞ had nothing to attend to and has no influence, whatever its output holds.

@@ -99,8 +99,8 @@ def parts_of(query: Tensor, key: Tensor, value: Tensor, options: dict, sizes: li
 
 
 @pytest.mark.formula(
-    r"O = \operatorname{softmax}(S)\, V \qquad \ell_i = \log \sum_j \exp(s_{ij})"
-    r" \qquad S = \frac{Q K^\top}{\sqrt{d}} + M"
+    r"O_p = \operatorname{softmax}(S_p)\, V_p \qquad \operatorname{lse}_{p,i} = \log \sum_j"
+    r" \exp(s_{ij}) \qquad S_p = \frac{Q K_p^\top}{\sqrt{d}} + M_p"
 )
 def test_output_and_log_sum_exp_agree_with_the_formula() -> None:
     for tensors, options in calls(100):
@@ -122,8 +122,8 @@ def test_any_number_of_splits_gives_the_whole_values_and_gradients() -> None:
 
 
 @pytest.mark.formula(
-    r"O = \sum_p w_p\, O_p \qquad w = \operatorname{softmax}_p(\ell_p) \qquad"
-    r" \ell = \log \sum_p \exp(\ell_p)"
+    r"O = \sum_p w_p\, O_p \qquad w = \operatorname{softmax}_p(\operatorname{lse}_p) \qquad"
+    r" \operatorname{lse} = \log \sum_p \exp(\operatorname{lse}_p)"
 )
 @settings(max_examples=40, deadline=None)
 @given(
