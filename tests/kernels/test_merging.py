@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.flex_attention import AuxRequest, create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention as torch_attention
 
 from attn_docs import (
@@ -169,6 +170,23 @@ def test_pytorchs_own_kernel_gives_parts_that_merge() -> None:
     parts = [kernel(query, k, v) for k, v in zip(key.split(4, 2), value.split(4, 2), strict=True)]
     output, _ = merge_attention([p[0] for p in parts], [p[1] for p in parts])
     assert error(output, torch_attention(query, key, value)) <= TOLERANCE
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called without")
+def test_what_pytorch_returns_for_a_query_without_keys() -> None:
+    """FlexAttention's log-sum-exp is natural and may be merged; that of the CPU's kernel is 0."""
+    query, key, value = (normal(1, 1, 128, 8, seed=s).float() for s in range(3))
+    block_mask = create_block_mask(lambda b, h, i, j: j < i, 1, 1, 128, 128, device="cpu")
+    asked = AuxRequest(lse=True)
+    output, aux = flex_attention(query, key, value, block_mask=block_mask, return_aux=asked)
+    below = torch.ones(128, 128, dtype=torch.bool).tril(-1)  # query 0 has no key
+    wanted, wanted_lse = attention_with_lse(query, key, value, below)
+    assert torch.allclose(output, wanted, atol=1e-6)
+    assert torch.allclose(aux.lse, wanted_lse, atol=1e-5)
+    assert aux.lse[0, 0, 0] == -INF
+    kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    added = torch.zeros(128, 128).masked_fill(~below, -INF)
+    assert kernel(query, key, value, attn_mask=added)[1][0, 0, 0] == 0
 
 
 # --- extremes --------------------------------------------------------------------------------
