@@ -176,7 +176,7 @@ def test_pytorchs_own_kernel_gives_parts_that_merge() -> None:
 def test_what_pytorch_returns_for_a_query_without_keys() -> None:
     """FlexAttention's log-sum-exp is natural and may be merged; that of the CPU's kernel is 0."""
     query, key, value = (normal(1, 1, 128, 8, seed=s).float() for s in range(3))
-    block_mask = create_block_mask(lambda b, h, i, j: j < i, 1, 1, 128, 128, device="cpu")
+    block_mask = create_block_mask(lambda _b, _h, i, j: j < i, 1, 1, 128, 128, device="cpu")
     asked = AuxRequest(lse=True)
     output, aux = flex_attention(query, key, value, block_mask=block_mask, return_aux=asked)
     below = torch.ones(128, 128, dtype=torch.bool).tril(-1)  # query 0 has no key
