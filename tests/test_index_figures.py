@@ -40,6 +40,7 @@ CHAPTERS = {
     and "\nredirect: " not in page.read_text(encoding="utf-8")
 }
 WHOLE_LINE = {
+    "kernels/which-kernel/index.md",
     "memory/decode-cost/index.md",
     "model/block/index.md",
     "model/language-model/index.md",

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import attn_docs
-from attn_docs.model.alignment import MONTHS, WEEKDAYS, load_translator
+from attn_docs.model.alignment import FORMATS, MONTHS, WEEKDAYS, Line, load_translator
+from docs._kit.examples import example
 from docs._kit.measured import load
 from docs._tools.page import page_module
 from tests.kit import parse
@@ -58,7 +59,7 @@ def test_each_way_has_its_row(language: str) -> None:
 @languages
 def test_size_and_distance_are_crossed(language: str) -> None:
     rows = re.findall(r"^\| (\d+) \| (.+) \| (.+) \|$", tables.apart(language), re.M)
-    assert [int(size) for size, *_ in rows] == [16, 32, 64]
+    assert [int(size) for size, *_ in rows] == [16, 32, 64, 128]
     for size, *told in rows:
         for place, text in zip(("first", "last"), told, strict=True):
             kept = MEASURED["far" if size == "64" else "apart"]
@@ -76,3 +77,29 @@ def test_weekdays_are_those_of_their_days() -> None:
     for weekday, month, day, year in found:
         number = [name[:3] for name in MONTHS].index(month) + 1
         assert date(int(year), number, int(day)).weekday() == WEEKDAYS.index(weekday)
+
+
+def test_the_month_comes_from_its_own_states_in_every_line() -> None:
+    found = example("model/alignment/exchanged_all")
+    lines = len(found["texts"])
+    assert lines > 100
+    assert found["counts"] == {"month's states": [0, lines], "last state": [lines, 0]}
+
+
+def test_parts_of_a_line_are_found_in_every_format() -> None:
+    for write in FORMATS:
+        day = date(2003, 9, 3)
+        line = Line(f"tea {write(day)} 3 sep", day.isoformat())
+        found = {part: line.text[a:b] for part, (a, b) in tables.places_of(line).items()}
+        assert found["day"].startswith("3")
+        assert found["month"][:3] in ("sep", "9")
+        assert found["year"] in ("2003", "03")
+        assert tables.places_of(line)["day"][0] >= 4
+
+
+def test_what_the_page_says_of_size_and_distance_is_so() -> None:
+    wide = benchmark.APART[128, "date first"]
+    assert MEASURED["apart"]("lowest", **wide._asdict()) == 1
+    assert MEASURED["far"]("accuracy", **benchmark.FAR["forwards"]._asdict()) < 0.5
+    last = tables.right_after(attends=False)
+    assert last[8] > 0.8 * last[0]

@@ -304,3 +304,18 @@ def test_the_gradients_are_drawn_where_they_are(language: str) -> None:
             for value in values.log().tolist()
         ]
         assert lines[f"{name}-{count}"] == pytest.approx(heights, abs=0.05)
+
+
+def test_a_head_can_fire_for_both_and_for_neither_alone() -> None:
+    fired = example("model/block/both_by_weights")["fired"]
+    assert fired.pop((1, 1)) > 0.98
+    assert max(fired.values()) < 0.02
+
+
+def test_what_the_page_says_of_the_streams_length() -> None:
+    program = example("model/block/pre_or_post")
+    length, gradient = program["lengths"]["pre", 32], program["found"]["pre", 32]
+    grown, fallen = length[-1] / length[0], gradient[0] / gradient[-1]
+    assert grown > 3
+    assert 0.8 < fallen / grown < 1.25
+    assert program["small"]["pre"][-1] < 0.2 * program["small"]["pre"][0]

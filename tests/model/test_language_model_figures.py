@@ -1,5 +1,6 @@
 """The figures of the chapter on the language model draw the shipped model and the measurements."""
 
+import math
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import torch
 from attn_docs.model.language_model import (
     HELD_OUT,
     encode,
+    nats_by_kind,
     tell_stories,
     text_of,
     trained_model,
@@ -16,6 +18,7 @@ from attn_docs.model.language_model import (
 )
 from attn_docs.model.weights import describe_weights
 from docs._kit.draw import SHADE
+from docs._kit.examples import example
 from docs._kit.measured import load
 from docs._tools.page import page_module
 from tests.kit import parse, read_off
@@ -128,3 +131,40 @@ def test_sentences_have_the_losses_of_the_third_block(language: str) -> None:
     page = f"index{'' if language == 'en' else '.zh'}.md"
     text = Path(str(tables.__file__)).with_name(page).read_text("utf-8")
     assert "{{ language_model.deeper_owner }}" in text
+
+
+@languages
+def test_losses_without_a_head_are_the_models(language: str) -> None:
+    stories = tables.held_out()
+    for block, head in ((0, 3), (1, 2)):
+        model = trained_model()
+        weight = model.blocks[block].attention.out_proj.weight
+        weight.data[:, 16 * head : 16 * head + 16] = 0
+        wanted = nats_by_kind(model, stories)
+        rows = [
+            row.split("|")
+            for row in tables.without(language, block).splitlines()
+            if row.startswith("|")
+        ][2:]
+        assert len(rows) == len(tables.KINDS) + 1
+        for kind, row in zip(tables.KINDS, rows, strict=False):
+            assert float(row[3 + head]) == pytest.approx(wanted[kind], abs=0.0051)
+        assert float(rows[-1][3 + head]) == pytest.approx(sum(wanted.values()), abs=0.051)
+
+
+def test_what_the_page_says_of_heads_switched_off_is_so() -> None:
+    off = [tables.removed()[1, head] for head in range(4)]
+    assert max(range(4), key=lambda head: off[head]["dream"]) == 2
+    assert off[2]["dream"] > math.log(12)
+    assert min(nats["dream"] for nats in off) > tables.judged()["model"]["dream"] + 0.4
+    assert off[0]["animal again"] < 0.1
+    assert max(range(4), key=lambda head: off[head]["animal again"]) == 3
+    assert max(range(4), key=lambda head: sum(off[head].values())) == 3
+
+
+def test_head_3_alone_carries_the_sleeper() -> None:
+    found = example("model/language_model/exchange")
+    flipped = found["flipped"].flatten().tolist()
+    carried = flipped.pop(1 * 4 + 2)
+    assert carried > 0.9 * found["stories"]
+    assert max(flipped) <= 1

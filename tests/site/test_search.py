@@ -283,7 +283,7 @@ def test_a_page_is_found_by_its_name_in_the_other_language(visit, address):
 def test_a_hit_shows_the_sentence_that_matches(visit):
     tab = asked(visit, "", "largest number of float16").tab
     shown = tab.locator(".md-search-result__item").first
-    expect(shown).to_contain_text("whose largest number is 65,504")
+    expect(shown).to_contain_text("The largest number of float16 is 65,504")
     expect(shown.locator("mark").first).to_be_visible()
 
 

@@ -53,7 +53,7 @@ FAR = {
 }
 APART = {
     (size, lines): Way(size, attends=False, lines=lines)
-    for size in (16, 32)
+    for size in (16, 32, 128)
     for lines in ("date first", DATE_LAST)
 }  # and SIZE, which is in FAR
 

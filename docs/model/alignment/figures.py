@@ -15,14 +15,13 @@ from docs._kit.draw import ACCENT, INK, canvas, finish, write
 from docs._kit.text import texts
 
 from .benchmark import EXTRA
-from .tables import numbers, right_after
+from .tables import LEAST, numbers, right_after
 
 KEY = "model-alignment"
 DAY = date(1997, 9, 23)  # one of those that no training sees
 LINE = "23rd of september 1997"
 LINES = ("september 23, 1997", "tuesday, sep 23 1997", "tea 23/9/1997 rome")
 LEFT, CELL = 22, 16  # room for the characters that are written; a cell
-LEAST = 0.03  # a weight that is drawn
 HEAD = 22  # room for what the axes are
 
 

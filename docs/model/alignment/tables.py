@@ -1,18 +1,30 @@
 """How often the translators of dates are right, as measured, and what the page says of it."""
 
+import re
 from collections.abc import Callable
+from datetime import date
 from unittest.mock import patch
 
 import torch
 
 from attn_docs.model import describe_weights
-from attn_docs.model.alignment import draw_lines, load_translator, to_indices, to_texts
+from attn_docs.model.alignment import (
+    FORMATS,
+    MONTHS,
+    Line,
+    draw_lines,
+    load_translator,
+    to_indices,
+    to_texts,
+)
+from docs._kit.examples import example
 from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
 from .benchmark import AFTER, APART, BY_SIZE, EXAMINED, EXTRA, FAR, SIZE, SIZES, TESTED, Way
 
+LEAST = 0.03  # a weight that is drawn
 SEEN = 2  # words after a date, the most in training
 
 
@@ -73,7 +85,8 @@ def _apart() -> dict[int, list[tuple[Way, str]]]:
     found: dict[int, list[tuple[Way, str]]] = {}
     for (size, _), way in APART.items():
         found.setdefault(size, []).append((way, "apart"))
-    return found | {SIZE: [(FAR["forwards"], "far"), (FAR["near"], "far")]}
+    found[SIZE] = [(FAR["forwards"], "far"), (FAR["near"], "far")]
+    return dict(sorted(found.items()))
 
 
 def apart(language: str) -> str:
@@ -83,13 +96,41 @@ def apart(language: str) -> str:
         (str(size), *(_told(way, language, kept) for way, kept in ways))
         for size, ways in _apart().items()
     ]
-    caption = text["caption"].format(words=AFTER, **_setting())
+    caption = text["caption"].format(size=SIZE, words=AFTER, **_setting())
     return f"{table(text['header'], rows)}\n\n{load(__file__)['apart'].caption(caption, language)}"
 
 
 def _setting() -> dict[str, str]:
     first = load(__file__)["far"].values[0]
     return {"seeds": str(first["seeds"]), "steps": f"{first['steps']:,}", "tested": f"{TESTED:,}"}
+
+
+def shares() -> dict[str, str]:
+    """Return how much of the weight of year, month and day is on what the line has for each."""
+    lines = draw_lines(TESTED, EXAMINED, unseen=True)
+    _, weights = load_translator()(to_indices([text for text, _ in lines]))
+    if weights is None:
+        raise ValueError("the shipped model must attend")
+    steps = {"year": slice(4), "month": slice(5, 7), "day": slice(8, 10)}
+    found: dict[str, list[float]] = {name: [] for name in steps}
+    for line, looked in zip(lines, weights, strict=True):
+        for name, (begin, end) in places_of(line).items():
+            found[name].append(looked[steps[name], begin:end].sum(-1).mean().item())
+    return {f"share_of_{name}": _percent(sum(of) / len(of)) for name, of in found.items()}
+
+
+def places_of(line: Line) -> dict[str, tuple[int, int]]:
+    """Return where a line has year, month and day: of each its first place, and that after it."""
+    day = date.fromisoformat(line.iso)
+    (form,) = {told for told in (write(day) for write in FORMATS) if told in line.text}
+    start = line.text.find(form)
+    name = re.search(MONTHS[day.month - 1][:3] + "[a-z]*", form)
+    places = {"year": re.search(r"\d{2,4}$", form)}
+    if name:
+        places |= {"month": name, "day": re.search(rf"\b{day.day}(st|nd|rd|th|\b)", form)}
+    else:
+        places |= {"month": re.search(r"(?<=[/.])\d+(?=[/.])", form), "day": re.match(r"\d+", form)}
+    return {part: (start + at.start(), start + at.end()) for part, at in places.items() if at}
 
 
 def share_of_year() -> float:
@@ -141,6 +182,17 @@ def begun() -> dict[str, str]:
     return found
 
 
+def months_exchanged() -> dict[str, str]:
+    """Return in how many lines the month's states and the last state were exchanged, and won."""
+    program = example("model/alignment/exchanged_all")
+    counts = program["counts"]
+    return {
+        "exchange_lines": str(len(program["texts"])),
+        "exchanged_months": str(counts["month's states"][1]),
+        "exchanged_last": str(counts["last state"][1]),
+    }
+
+
 def second_digit() -> int:
     """Count the years from 40 to 59 whose last digit has more of the first step's weight."""
     looks = (load_translator().align(f"16.8.{year}")[1][0] for year in range(40, 60))
@@ -176,8 +228,12 @@ def numbers() -> dict[str, str]:
         for size, ways in _apart().items()
         for place, (way, kept) in zip(("first", "last"), ways, strict=True)
     }
-    year = {"share_year": _percent(share_of_year())}
-    exchanged = begun() | {"second_digit": str(second_digit()), "longest": str(EXTRA[-1])}
+    year = {"share_year": _percent(share_of_year())} | shares() | months_exchanged()
+    exchanged = (
+        {"least": str(LEAST)}
+        | begun()
+        | {"second_digit": str(second_digit()), "longest": str(EXTRA[-1])}
+    )
     return longer | far | shipped | parts() | _setting() | year | exchanged
 
 

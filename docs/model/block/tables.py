@@ -99,6 +99,18 @@ def _share(count: int, total: int) -> str:
 TABLES = {"parameters": parameters}
 
 
+def small_embedding() -> dict[str, str]:
+    """Return the stream's length, and gradients with GPT-2's embedding, in 32 pre-norm blocks."""
+    program = example(f"{EXAMPLES}/pre_or_post")
+    lengths, small = program["lengths"]["pre", 32], program["small"]["pre"]
+    return {
+        "length_first": f"{lengths[0]:.0f}",
+        "length_last": f"{lengths[-1]:.0f}",
+        "small_first": f"{small[0]:.2f}",
+        "small_last": f"{small[-1]:.2f}",
+    }
+
+
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     sentence, stream, deep = (
@@ -134,6 +146,7 @@ def numbers() -> dict[str, str]:
         "spread_unnormed": f"{deep['spread'][1]:.2f}",
         "survives": f"{0.9**24:.0%}",
         "gated_hidden": f"{MODELS['Llama 2 7B'].intermediate_size:,}",
+        "gated_hidden_3": f"{MODELS['Llama 3 8B'].intermediate_size:,}",
         "mlp_share": f"{gpt2['mlp'] / sum(gpt2.values()):.0%}",
         "attention_share": f"{gpt2['attention'] / sum(gpt2.values()):.0%}",
         **{
@@ -143,6 +156,7 @@ def numbers() -> dict[str, str]:
         },
         "pre_first_2": f"{found['pre', 2][0]:.2f}",
         "pre_first_32": f"{found['pre', 32][0]:.2f}",
-        "post_first_32": f"{found['post', 32][0]:.2f}",
+        **{f"post_first_{count}": f"{found['post', count][0]:.2f}" for count in (2, 8, 32)},
+        **small_embedding(),
         "ratio_32": f"{last['post'][2] / last['pre'][2]:.0f}",
     }

@@ -20,6 +20,7 @@ from attn_docs.model.induction import (
     induction_score,
     induction_targets,
     load_model,
+    previous_token_score,
     repeated_tokens,
 )
 from attn_docs.model.induction_circuits import composed, copy_circuit, head_off, match_circuit
@@ -29,7 +30,7 @@ from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import EARLY, LATE, LATELY, LAYERS, LONG_AGO, SEEDS, SEQUENCES
+from .benchmark import EARLY, LATE, LATELY, LAYERS, LONG_AGO, SEEDS, SEQUENCES, UNTIL
 
 WORKED = ("zqvx-zqv", "the cat. the c", "plough")  # an unknown word, a known one, no repetition
 LEAST = 0.05  # smaller weights are not drawn
@@ -123,9 +124,19 @@ def compared(language: str) -> str:
             f"{trained('induction', layer=layers, **of):.2f}",
         )
 
-    rows = (row(layers, seed) for layers in LAYERS for seed in SEEDS)
+    previous, induction = even()
+    rows = [row(layers, seed) for layers in LAYERS for seed in SEEDS]
+    rows.append((text["even"], "", f"{previous:.2f}", f"{induction:.2f}"))
     caption = text["caption"].format(sequences=SEQUENCES, steps=f"{STEPS:,}")
     return f"{table(text['header'], rows)}\n\n{trained.caption(caption, language)}"
+
+
+def even() -> tuple[float, float]:
+    """Return both scores of a head that gives each token up to the query the same weight."""
+    tokens = examined().tokens[:, :-1]
+    weights = torch.ones(len(tokens), CONTEXT, CONTEXT).tril()
+    weights = weights / weights.sum(-1, keepdim=True)
+    return previous_token_score(weights).item(), induction_score(weights, tokens).item()
 
 
 def examined() -> Examples:
@@ -206,17 +217,45 @@ def of_rules() -> dict[str, str]:
         for place, mask in where.items():
             found[f"{name}_{place}"] = f"{right[mask].double().mean().item():.2f}"
     share = where["torn"].sum().item() / examples.repeated.sum().item()
-    return found | {"torn": f"{100 * share:.0f}%"} | blind_choice(where["torn"], tokens)
+    return found | {"torn": f"{100 * share:.0f}%"} | blind_choice(where["torn"], examples)
 
 
-def blind_choice(where: Tensor, tokens: Tensor) -> dict[str, str]:
-    """Return what queries that do not see layer 1 give the oldest and the newest match."""
+def blind_choice(where: Tensor, examples: Examples) -> dict[str, str]:
+    """Return what blind queries give the oldest and the newest match, and how often each is right.
+
+    Blind queries do not see what layer 1 wrote.
+    """
+    tokens, answers = examples.tokens[:, :-1], examples.tokens[:, 1:]
     weights = composed(model(), tokens, query=False)[1][where]  # places n
     matches = induction_targets(tokens)[where].int()  # places n
     oldest, newest = matches.argmax(-1), matches.size(-1) - 1 - matches.flip(-1).argmax(-1)
+    read = tokens[:, None].expand(-1, tokens.size(1), -1)[where]  # places n
+    found = {}
+    for name, at in (("oldest", oldest), ("newest", newest)):
+        given, right = weights.gather(-1, at[:, None]), read.gather(-1, at[:, None])[:, 0]
+        found[f"blind_{name}"] = f"{given.double().mean().item():.2f}"
+        found[f"{name}_right"] = f"{(right == answers[where]).double().mean().item():.2f}"
+    return found
+
+
+def of_one_layer() -> dict[str, str]:
+    """Return where a single layer looks and what it predicts from there."""
+    single = load(__file__)["single"]
+    names = {
+        "lately": "lately",
+        "long_ago": "long ago",
+        "most_weight": "most weight",
+        "answer_there": "answer in band",
+        "as_rule": "as the rule",
+        "as_rule_long": "as the rule, long",
+    }
+    copied = min(single("copied", seed=seed) for seed in SEEDS)
     return {
-        f"blind_{name}": f"{weights.gather(-1, at[:, None]).double().mean().item():.2f}"
-        for name, at in (("oldest", oldest), ("newest", newest))
+        "lately_to": str(len(LATELY)),
+        "long_from": str(LONG_AGO[0]),
+        "long_to": str(LONG_AGO[-1]),
+        "one_copied": f"{len(SYMBOLS) * copied:.0f}",
+        **{name: f"{single(quantity, seed=0):.2f}" for name, quantity in names.items()},
     }
 
 
@@ -232,6 +271,20 @@ def not_yet_seen() -> str:
 
 
 @torch.no_grad()
+def sureness() -> dict[str, str]:
+    """Return the mean largest probability on repetitions, whole and without layer 1."""
+    examples = examined()
+
+    def sure() -> str:
+        best = model()(examples.tokens[:, :-1]).softmax(-1).amax(-1)
+        return f"{best[examples.repeated].double().mean().item():.2f}"
+
+    whole = sure()
+    with head_off(model(), 0):
+        return {"sure": whole, "sure_alone": sure()}
+
+
+@torch.no_grad()
 def of_texts() -> dict[str, str]:
     """Return what the model makes of single texts, and where layer 1 looks besides one back."""
     unknown, ends = seen("plough"), seen(TWO_ENDS)
@@ -241,6 +294,8 @@ def of_texts() -> dict[str, str]:
     first = model()(examined().tokens[:, :-1], need_weights=True)[1][0][:, 0]
     far = [own(match_circuit(model(), distance)) for distance in range(1, CONTEXT)]
     return {
+        **sureness(),
+        "even": f"{even()[1]:.2f}",
         "unknown": f"{unknown.likely[-1][0][1]:.2f}",
         "itself": f"{unknown.maps[1][-1][-1]:.2f}",
         "alone": f"{alone.likely[-1][0][1]:.2f}",
@@ -278,6 +333,7 @@ def numbers() -> dict[str, str]:
         "two": f"{min(ends[2]):.2f}",
         "one": f"{max(ends[1]):.2f}",
         "spread": f"{max(ends[2]) - min(ends[2]):.3f}",
+        "until": str(UNTIL),
         "early_step": str(EARLY),
         "late_step": str(LATE),
         "blank": str(LEAST_SHARE),
@@ -292,11 +348,7 @@ def numbers() -> dict[str, str]:
         "matched": str(own(match_circuit(model(), DISTANCE))),
         "copied": str(own(copy_circuit(model()))),
         "word": f"{word.likely[-1][0][1]:.2f}",
-        "lately": f"{trained('lately', seed=0):.2f}",
-        "long_ago": f"{trained('long ago', seed=0):.2f}",
-        "lately_to": str(len(LATELY)),
-        "long_from": str(LONG_AGO[0]),
-        "long_to": str(LONG_AGO[-1]),
+        **of_one_layer(),
         **of_rules(),
         **of_texts(),
         **{f"without_{name}": f"{found.accuracy:.2f}" for name, found in cut.items()},

@@ -107,7 +107,7 @@ def looks(language: str) -> str:
     text = texts(__file__, "looks", language)
     drawing, words = canvas(400, 306), story_words()
     told = []
-    for at, (head, asks, _) in enumerate(tables.JOBS):
+    for at, (head, asks) in enumerate(tables.SHOWN):
         row = tables.row_of(asks)
         found = tables.word_maps()[1][head, row]
         weights = (found * (found >= LEAST)).tolist()

@@ -1,5 +1,6 @@
 """What the language model learned, by how much, and what bugs do to it, in tables and numbers."""
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
@@ -12,6 +13,7 @@ from attn_docs.model.language_model import (
     BATCH,
     COLOURS,
     CONTEXT,
+    DREAMS,
     HELD_OUT,
     NAMES,
     NUM_BLOCKS,
@@ -28,6 +30,7 @@ from attn_docs.model.language_model import (
     word_map,
 )
 from attn_docs.model.weights import describe_weights
+from docs._kit.examples import example
 from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
@@ -38,8 +41,7 @@ from .benchmark import STEPS as BUG_STEPS
 
 COUNTED, JUDGED = 5000, 100  # stories that n-grams count, and held-out stories
 ORDERS = (1, 2, 3)
-# head of the second block, the part that is predicted, the parts that it looks at
-JOBS = ((2, "dream", "sleeper"), (1, "owner", "name"), (0, "animal again", "colour"))
+SHOWN = ((2, "dream"), (1, "owner"), (0, "animal again"))  # head of block 2, and before which part
 ASKED = ("sleeper", "dream", "owner", "colour again", "animal again")
 KINDS = ("", "name", "colour", "animal", "sleeper", "sleeps", "place", "dream", "owner", "meets",
          "colour again", "animal again")  # fmt: skip
@@ -125,22 +127,17 @@ def samples(language: str) -> str:
     return f"{table(text['header'], rows, words=(0, 2))}\n\n{text['caption']}"
 
 
-def jobs(language: str) -> str:
-    """Return three heads of the second block, where they look, and what is lost without them."""
-    text = texts(__file__, "jobs", language)
-    rows = (
-        (
-            text["head"].format(head=head + 1),
-            text[asks],
-            text[at],
-            f"{looked(asks, at)[1, head]:.2f}",
-            f"{judged()['model'][asks]:.2f}",
-            f"{removed()[1, head][asks]:.2f}",
-        )
-        for head, asks, at in JOBS
-    )
-    caption = text["caption"].format(judged=JUDGED)
-    return f"{table(text['header'], rows, words=(0, 1, 2))}\n\n{caption}"
+def without(language: str, block: int) -> str:
+    """Return the nats of each kind of part without each head of a block, a row a kind."""
+    text = texts(__file__, "without", language)
+    kinds = texts(__file__, "parts", language)["kinds"]
+    off = [judged()["model"], *(removed()[block, head] for head in range(NUM_HEADS))]
+    rows = [(kinds[at], *(f"{nats[kind]:.2f}" for nats in off)) for at, kind in enumerate(KINDS)]
+    rows.append((text["total"], *(f"{sum(nats.values()):.1f}" for nats in off)))
+    header = [text["part"], text["none"]]
+    header += [text["head"].format(head=head + 1) for head in range(NUM_HEADS)]
+    caption = text["caption"].format(judged=JUDGED, block=block + 1)
+    return f"{table(header, rows)}\n\n{caption}"
 
 
 @cache
@@ -216,7 +213,8 @@ TABLES: dict[str, Callable[[str], str]] = {
     "compared": compared,
     "parts": parts,
     "samples": samples,
-    "jobs": jobs,
+    "without-1": lambda language: without(language, 0),
+    "without-2": lambda language: without(language, 1),
     "heads": heads,
     "bugs": bugs,
 }
@@ -237,12 +235,28 @@ def head_numbers() -> dict[str, str]:
     """Return what the sentences on heads say."""
     first = [sum(nats.values()) for (block, _), nats in removed().items() if block == 0]
     whole = sum(judged()["model"].values())
+    second = [removed()[1, head] for head in range(NUM_HEADS)]
+    dreams = sum(len(words) for words in DREAMS.values())
+    flipped = example("model/language_model/exchange")
+    turned = flipped["flipped"].flatten().tolist()
     return {
+        "dream_guess": f"{math.log(dreams):.2f}",
+        "dreams": str(dreams),
+        "others_dream_least": f"{min(nats['dream'] for nats in second):.1f}",
+        "others_dream_most": f"{sorted(nats['dream'] for nats in second)[-2]:.1f}",
+        "first_dream": f"{removed()[0, 3]['dream']:.1f}",
+        "coloured": f"{looked('animal again', 'colour')[1, 0]:.2f}",
+        "coloured_without": f"{second[0]['animal again']:.2f}",
+        "fourth_without": f"{second[3]['animal again']:.2f}",
+        "fourth_looks": f"{looked('animal again', 'sleeper')[1, 3]:.2f}",
+        "first_head_story": f"{sum(second[0].values()):.1f}",
+        "exchanged": str(max(turned)),
+        "exchanged_next": str(sorted(turned)[-2]),
+        "exchange_stories": str(flipped["stories"]),
         "dreamer": f"{looked('dream', 'sleeper')[1, 2]:.2f}",
         "dream_without": f"{removed()[1, 2]['dream']:.1f}",
         "right_name": f"{right_name():.2f}",
         "wrong_name": f"{looked('owner', 'name')[1, 1] - right_name():.2f}",
-        "owner_without": f"{removed()[1, 1]['owner']:.2f}",
         "namer": f"{looked('owner', 'name')[1, 1]:.2f}",
         "first_least": f"{min(first) - whole:.0f}",
         "first_most": f"{max(first) - whole:.0f}",
@@ -283,6 +297,20 @@ def deeper_numbers() -> dict[str, str]:
         "deeper_owner": f"{measured('loss owner'):.2f}",
         "deeper_colour": f"{measured('loss colour again'):.2f}",
     }
+
+
+def owner_numbers() -> dict[str, str]:
+    """Return how likely so few right owners are, for a coin and for one slightly better."""
+    found = example("model/language_model/exercise_owner")
+    asked, right = found["asked"], found["right"]
+
+    def so_few(share: float) -> float:
+        ways = (
+            math.comb(asked, k) * share**k * (1 - share) ** (asked - k) for k in range(right + 1)
+        )
+        return sum(ways)
+
+    return {"owner_coin": f"{so_few(0.5):.2f}", "owner_better": f"{so_few(0.55):.3f}"}
 
 
 def bug_numbers() -> dict[str, str]:
@@ -339,5 +367,6 @@ def numbers() -> dict[str, str]:
         **bug_numbers(),
         **deeper_numbers(),
         **head_numbers(),
+        **owner_numbers(),
         **seed_numbers(),
     }

@@ -10,7 +10,7 @@ for step in range(51):
     loss = cross_entropy(model(tokens).flatten(0, 1), targets.flatten())
     optimizer.zero_grad()  # forget the gradients of the step before
     loss.backward()  # for each weight: would more of it raise the loss, and how much?
-    optimizer.step()  # move every weight a little against its gradient
+    optimizer.step()  # move every weight a little, by a running mean of its gradients
     if step % 25 == 0:
         print(f"step {step}: {loss:.1f} nats a character")
 #> step 0: 3.4 nats a character
