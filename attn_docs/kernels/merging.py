@@ -32,22 +32,21 @@ def attention_with_lse(
     is_causal: bool = False,
     *,
     scale: float | None = None,
+    enable_gqa: bool = False,
 ) -> tuple[Tensor, Tensor]:
     r"""Attend, and return beside the output the log-sum-exp of each query's scores.
 
-    $$O = \operatorname{softmax}(S)\, V \qquad \ell_i = \log \sum_j \exp(s_{ij}) \qquad S =
-    \frac{Q K^\top}{\sqrt{d}} + M$$
-
-    The log-sum-exp is all that another part needs to know of these keys.
+    $$O_p = \operatorname{softmax}(S_p)\, V_p \qquad \operatorname{lse}_{p,i} = \log \sum_j
+    \exp(s_{ij}) \qquad S_p = \frac{Q K_p^\top}{\sqrt{d}} + M_p$$
 
     Args:
         query: (…, n, d) or, with heads, (…, h, n, d); float16, bfloat16, float32 or float64.
-        key: (…, m, d) or (…, h or 1, m, d). Same dtype. m may be 0.
-        value: (…, m, e) or (…, h or 1, m, e). Same dtype.
-        attn_mask: Boolean, True where a query may attend, or additive; see
-            `scaled_dot_product_attention`.
+        key: (…, m, d) or (…, h or 1, m, d); (…, g, m, d) with `enable_gqa`. m may be 0.
+        value: (…, m, e) or (…, h or 1, m, e); (…, g, m, e) with `enable_gqa`.
+        attn_mask: Boolean, True where a query may attend, or additive.
         is_causal: If True, query i sees keys 0 to i; with `attn_mask`, both hold.
         scale: Factor on the scores; 1/√d if None.
+        enable_gqa: If True, each of the g key and value heads serves h/g query heads in a row.
 
     Returns:
         The output (…, n, e) in the query's dtype, and the log-sum-exp (…, n), float32 or, of
@@ -72,18 +71,22 @@ def attention_with_lse(
     Reference:
         Rabe and Staats, "Self-attention Does Not Need O(n²) Memory", arXiv:2112.05682 (2021).
     """
-    shape = check_query_key(query, key, enable_gqa=False)
-    check_value(value, key, shape, enable_gqa=False)
+    shape = check_query_key(query, key, enable_gqa=enable_gqa)
+    check_value(value, key, shape, enable_gqa=enable_gqa)
     check_options(attn_mask, is_causal, scale, shape, query)
+    if enable_gqa:
+        query, key, value, attn_mask = _grouped(query, key, value, attn_mask)
     output, lse = _attend(query, key, value, attn_mask, 0 if is_causal else None, scale)
+    if enable_gqa:
+        output, lse = output.flatten(-4, -3), lse.flatten(-3, -2)
     return output.to(query.dtype), lse
 
 
 def merge_attention(outputs: Sequence[Tensor], lses: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     r"""Merge what attention gave over parts of the keys into what it gives over all of them.
 
-    $$O = \sum_p w_p\, O_p \qquad w = \operatorname{softmax}_p(\ell_p) \qquad \ell = \log \sum_p
-    \exp(\ell_p)$$
+    $$O = \sum_p w_p\, O_p \qquad w = \operatorname{softmax}_p(\operatorname{lse}_p) \qquad
+    \operatorname{lse} = \log \sum_p \exp(\operatorname{lse}_p)$$
 
     Exact, in any order and any grouping: the result is a part itself. A part whose log-sum-exp is
     −∞ had nothing to attend to and has no influence, whatever its output holds.
@@ -132,20 +135,19 @@ def split_kv_attention(
     is_causal: bool = False,
     *,
     scale: float | None = None,
+    enable_gqa: bool = False,
 ) -> Tensor:
     r"""Attend to the keys in several parts, each as another processor could, and merge.
 
-    The parts differ by one key at most; with more parts than keys, some are empty.
-
     Args:
         query: (…, n, d) or, with heads, (…, h, n, d); float16, bfloat16, float32 or float64.
-        key: (…, m, d) or (…, h or 1, m, d). Same dtype.
-        value: (…, m, e) or (…, h or 1, m, e). Same dtype.
-        splits: Number of parts.
-        attn_mask: Boolean, True where a query may attend, or additive; see
-            `scaled_dot_product_attention`. It is split as the keys are.
+        key: (…, m, d) or (…, h or 1, m, d); (…, g, m, d) with `enable_gqa`.
+        value: (…, m, e) or (…, h or 1, m, e); (…, g, m, e) with `enable_gqa`.
+        splits: Number of parts; they differ by one key at most, and some may be empty.
+        attn_mask: Boolean, True where a query may attend, or additive; split as the keys are.
         is_causal: If True, query i sees keys 0 to i; with `attn_mask`, both hold.
         scale: Factor on the scores; 1/√d if None.
+        enable_gqa: If True, each of the g key and value heads serves h/g query heads in a row.
 
     Returns:
         (…, n, e) in the query's dtype: the numbers of `scaled_dot_product_attention`.
@@ -169,10 +171,12 @@ def split_kv_attention(
     Reference:
         Dao, Haziza, Massa and Sizov, "Flash-Decoding for long-context inference" (2023).
     """
-    shape = check_query_key(query, key, enable_gqa=False)
-    check_value(value, key, shape, enable_gqa=False)
+    shape = check_query_key(query, key, enable_gqa=enable_gqa)
+    check_value(value, key, shape, enable_gqa=enable_gqa)
     check_size("splits", splits)
     check_options(attn_mask, is_causal, scale, shape, query)
+    if enable_gqa:
+        query, key, value, attn_mask = _grouped(query, key, value, attn_mask)
     outputs, lses, first = [], [], 0
     pairs = zip(key.tensor_split(splits, -2), value.tensor_split(splits, -2), strict=True)
     for part, its_value in pairs:
@@ -184,7 +188,8 @@ def split_kv_attention(
         outputs.append(output)
         lses.append(lse)
         first += part.size(-2)
-    return merge_attention(outputs, lses)[0].to(query.dtype)
+    merged = merge_attention(outputs, lses)[0].to(query.dtype)
+    return merged.flatten(-4, -3) if enable_gqa else merged
 
 
 def ring_split(x: Tensor, ranks: int, *, zigzag: bool = False, dim: int = -2) -> tuple[Tensor, ...]:
@@ -321,6 +326,7 @@ def ring_attention(
     group: dist.ProcessGroup | None = None,
     is_causal: bool = False,
     zigzag: bool = False,
+    enable_gqa: bool = False,
 ) -> Tensor:
     r"""Attend over a sequence of which each process holds a part; keys and values travel.
 
@@ -330,11 +336,12 @@ def ring_attention(
 
     Args:
         query: This rank's part (…, n, d), as `ring_split` cuts it; the same shape on all ranks.
-        key: This rank's part (…, n, d), with the query's leading axes.
-        value: This rank's part (…, n, e).
+        key: This rank's part (…, n, d), with the query's leading axes; g heads with `enable_gqa`.
+        value: This rank's part (…, n, e), with the key's leading axes.
         group: The processes of the ring; all of them if None.
         is_causal: If True, each query sees the keys up to its own place in the whole sequence.
         zigzag: If True, with `is_causal`, the parts were cut by `ring_split(…, zigzag=True)`.
+        enable_gqa: If True, each of the g heads that travel serves h/g query heads in a row.
 
     Returns:
         This rank's part of the output, (…, n, e), in the query's dtype.
@@ -357,22 +364,24 @@ def ring_attention(
         Liu, Zaharia and Abbeel, "Ring Attention with Blockwise Transformers for Near-Infinite
         Context", arXiv:2310.01889 (2023).
     """
-    shape = check_query_key(query, key, enable_gqa=False)
-    check_value(value, key, shape, enable_gqa=False)
+    shape = check_query_key(query, key, enable_gqa=enable_gqa)
+    check_value(value, key, shape, enable_gqa=enable_gqa)
     _check_order(is_causal, zigzag)
     _check_halves(query.size(-2), zigzag)
+    wanted = (*(key if enable_gqa else query).shape[:-2], query.size(-2))
     for name, other in (("key", key), ("value", value)):
-        if other.shape[:-1] != query.shape[:-1]:
-            wanted, got = tuple(query.shape[:-1]), tuple(other.shape[:-1])
+        if other.shape[:-1] != wanted:
             raise ValueError(
-                f"{name} must have query's leading axes and length {wanted}; got {got}"
+                f"{name} must have leading axes and length {wanted}; got {tuple(other.shape[:-1])}"
             )
     if not dist.is_initialized():
         raise ValueError("torch.distributed must be initialised on each rank; got no process group")
     told = (tuple(query.shape), tuple(value.shape), str(query.dtype), is_causal, zigzag)
     _check_same_on_all(told, group)
+    if enable_gqa:
+        query, key, value, _ = _grouped(query, key, value, None)
     output: Tensor = _Ring.apply(query, key, value, group, is_causal, zigzag)  # type: ignore[no-untyped-call]
-    return output
+    return output.flatten(-4, -3) if enable_gqa else output
 
 
 class _Ring(torch.autograd.Function):
@@ -424,8 +433,9 @@ class _Ring(torch.autograd.Function):
                 weights = (_scores(q, k, None, first_key, None) - its_lse).exp()  # … n m
                 d_scores = weights * (g @ v.to(g.dtype).mT - its_delta) * _scale(q, None)
                 _chunk(d_query, i, zigzag).add_(d_scores @ k.to(g.dtype))
-                d_k.add_(d_scores.mT @ q.to(g.dtype))
-                d_v.add_(weights.mT @ g)
+                # a shared head's gradient is the sum over its query heads
+                d_k.add_((d_scores.mT @ q.to(g.dtype)).sum_to_size(d_k.shape))
+                d_v.add_((weights.mT @ g).sum_to_size(d_v.shape))
             here, wait = _pass_on(here, group)
             wait()
         d_key, d_value = here[2:]  # once round the ring, and at home
@@ -484,6 +494,16 @@ def _chunks(rank: int, ranks: int, zigzag: bool) -> tuple[int, ...]:
 def _chunk(x: Tensor, i: int, zigzag: bool) -> Tensor:
     """Return the i-th chunk of a rank's part."""
     return x.chunk(2, -2)[i] if zigzag else x
+
+
+def _grouped(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """View h query heads as g groups of h/g, so that a key head broadcasts over its group."""
+    groups = key.size(-3), query.size(-3) // max(key.size(-3), 1)
+    if mask is not None and mask.ndim > 2:
+        mask = mask.unsqueeze(-3) if mask.size(-3) == 1 else torch.unflatten(mask, -3, groups)
+    return torch.unflatten(query, -3, groups), key.unsqueeze(-3), value.unsqueeze(-3), mask
 
 
 def _attend(

@@ -48,8 +48,11 @@ def attend(rank: int, ranks: int, path: str, whole: list, results: list, options
 
 def agreement(ranks: int, dtype: str, options: dict) -> dict:
     """Compare a run with the whole: values and gradients, and count each rank's scores."""
-    whole = [normal(3, 16, size, seed=size).to(DTYPES[dtype]) for size in (D, D + 1, E)]
-    whole[1] = whole[1][..., :D].contiguous()
+    kv_heads = 1 if options.get("enable_gqa") else 3
+    sizes = (3, D), (kv_heads, D), (kv_heads, E)
+    whole = [
+        normal(heads, 16, size, seed=i).to(DTYPES[dtype]) for i, (heads, size) in enumerate(sizes)
+    ]
     grad = normal(3, 16, E, seed=9).to(DTYPES[dtype])
     zigzag = options.get("zigzag", False)
     results = [torch.stack(ring_split(x, ranks)).share_memory_() for x in (grad, *whole)]
@@ -58,14 +61,14 @@ def agreement(ranks: int, dtype: str, options: dict) -> dict:
         arguments = (ranks, f"{folder}/store", [*whole, grad], results, options)
         mp.start_processes(attend, arguments, ranks, start_method="fork")
     leaves = [x.double().requires_grad_() for x in whole]
-    causal = options.get("is_causal", False)
-    output = scaled_dot_product_attention(*leaves, is_causal=causal)
+    same = {name: x for name, x in options.items() if name != "zigzag"}
+    output = scaled_dot_product_attention(*leaves, **same)
     output.backward(grad.double())
     *results, scores = results
     found = [ring_join(list(parts), zigzag=zigzag).double() for parts in results]
     wanted = [output.detach(), *(x.grad for x in leaves)]
     errors = [error(*pair) for pair in zip(found, wanted, strict=True)]
-    return {"errors": errors, "scores": (scores / 3).tolist()}  # three in the batch
+    return {"errors": errors, "scores": (scores / 3).tolist()}  # three heads
 
 
 def fail(rank: int, ranks: int, path: str, way: str) -> None:

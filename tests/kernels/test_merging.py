@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.flex_attention import AuxRequest, create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention as torch_attention
 
 from attn_docs import (
@@ -99,8 +100,8 @@ def parts_of(query: Tensor, key: Tensor, value: Tensor, options: dict, sizes: li
 
 
 @pytest.mark.formula(
-    r"O = \operatorname{softmax}(S)\, V \qquad \ell_i = \log \sum_j \exp(s_{ij})"
-    r" \qquad S = \frac{Q K^\top}{\sqrt{d}} + M"
+    r"O_p = \operatorname{softmax}(S_p)\, V_p \qquad \operatorname{lse}_{p,i} = \log \sum_j"
+    r" \exp(s_{ij}) \qquad S_p = \frac{Q K_p^\top}{\sqrt{d}} + M_p"
 )
 def test_output_and_log_sum_exp_agree_with_the_formula() -> None:
     for tensors, options in calls(100):
@@ -122,8 +123,8 @@ def test_any_number_of_splits_gives_the_whole_values_and_gradients() -> None:
 
 
 @pytest.mark.formula(
-    r"O = \sum_p w_p\, O_p \qquad w = \operatorname{softmax}_p(\ell_p) \qquad"
-    r" \ell = \log \sum_p \exp(\ell_p)"
+    r"O = \sum_p w_p\, O_p \qquad w = \operatorname{softmax}_p(\operatorname{lse}_p) \qquad"
+    r" \operatorname{lse} = \log \sum_p \exp(\operatorname{lse}_p)"
 )
 @settings(max_examples=40, deadline=None)
 @given(
@@ -169,6 +170,23 @@ def test_pytorchs_own_kernel_gives_parts_that_merge() -> None:
     parts = [kernel(query, k, v) for k, v in zip(key.split(4, 2), value.split(4, 2), strict=True)]
     output, _ = merge_attention([p[0] for p in parts], [p[1] for p in parts])
     assert error(output, torch_attention(query, key, value)) <= TOLERANCE
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called without")
+def test_what_pytorch_returns_for_a_query_without_keys() -> None:
+    """FlexAttention's log-sum-exp is natural and may be merged; that of the CPU's kernel is 0."""
+    query, key, value = (normal(1, 1, 128, 8, seed=s).float() for s in range(3))
+    block_mask = create_block_mask(lambda _b, _h, i, j: j < i, 1, 1, 128, 128, device="cpu")
+    asked = AuxRequest(lse=True)
+    output, aux = flex_attention(query, key, value, block_mask=block_mask, return_aux=asked)
+    below = torch.ones(128, 128, dtype=torch.bool).tril(-1)  # query 0 has no key
+    wanted, wanted_lse = attention_with_lse(query, key, value, below)
+    assert torch.allclose(output, wanted, atol=1e-6)
+    assert torch.allclose(aux.lse, wanted_lse, atol=1e-5)
+    assert aux.lse[0, 0, 0] == -INF
+    kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    added = torch.zeros(128, 128).masked_fill(~below, -INF)
+    assert kernel(query, key, value, attn_mask=added)[1][0, 0, 0] == 0
 
 
 # --- extremes --------------------------------------------------------------------------------
@@ -237,9 +255,29 @@ def test_non_contiguous_inputs_and_a_shared_head() -> None:
     assert attention_with_lse(query, key, value)[1].shape == (2, 3, 5)
 
 
+@pytest.mark.parametrize("mask", [None, (5, 7), (6, 5, 7), (2, 1, 5, 7), (2, 6, 1, 7)], ids=str)
+@pytest.mark.parametrize("groups", [1, 2, 3, 6])
+def test_grouped_heads_values_and_gradients(groups: int, mask: tuple[int, ...] | None) -> None:
+    tensors = normal(2, 6, 5, 3), normal(2, groups, 7, 3, seed=1), normal(2, groups, 7, 4, seed=2)
+    options: dict = {"is_causal": True, "enable_gqa": True}
+    if mask is not None:
+        options["attn_mask"] = normal(*mask, seed=3) > -1
+    wanted = run(lambda *t: scaled_dot_product_attention(*t, **options), tensors)
+    for found in (
+        run(lambda *t: split_kv_attention(*t, 3, **options), tensors),
+        run(lambda *t: attention_with_lse(*t, **options)[0], tensors),
+    ):
+        assert all(error(f, w) <= TOLERANCE for f, w in zip(found, wanted, strict=True))
+    key, value = (x.repeat_interleave(6 // groups, 1) for x in tensors[1:])
+    del options["enable_gqa"]
+    lse = attention_with_lse(tensors[0], key, value, **options)[1]
+    assert lse.equal(attention_with_lse(*tensors, **options, enable_gqa=True)[1])
+
+
 def test_the_checker_passes_it_with_any_number_of_splits() -> None:
-    def attend(query, key, value, attn_mask=None, is_causal=False, scale=None):
-        return split_kv_attention(query, key, value, 3, attn_mask, is_causal, scale=scale)
+    def attend(query, key, value, attn_mask=None, is_causal=False, scale=None, enable_gqa=False):
+        options = {"scale": scale, "enable_gqa": enable_gqa}
+        return split_kv_attention(query, key, value, 3, attn_mask, is_causal, **options)
 
     assert check_attention(attend).verdict == "passed"
 

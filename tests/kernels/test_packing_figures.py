@@ -1,9 +1,14 @@
 """The figures and tables on packing show what the code and PyTorch's block masks say."""
 
+import copy
+import math
+from itertools import pairwise
+
 import pytest
 import torch
+from transformers import LlamaForCausalLM
 
-from attn_docs import causal_mask, document_ids, document_mask
+from attn_docs import causal_mask, document_ids, document_mask, document_positions
 from docs._tools.page import page_module
 from tests.kit import error, parse
 
@@ -65,6 +70,12 @@ def test_padding_and_packing_hold_all_words() -> None:
     assert sorted(x for row in rows for x in row) == sorted(lengths)
     assert all(sum(row) <= waste.ROOM for row in rows)
     assert ways["dense"][0] == len(rows) * waste.ROOM
+    in_order = waste.next_fit(lengths, waste.ROOM)
+    assert [x for row in in_order for x in row] == list(lengths)
+    assert all(sum(row) <= waste.ROOM for row in in_order)
+    fits = [sum(row) + following[0] <= waste.ROOM for row, following in pairwise(in_order)]
+    assert not any(fits)  # a new row only where the next document has no room
+    assert ways["in_order"][0] == len(in_order) * waste.ROOM
     for order, way in ((lengths, "random"), (tuple(sorted(lengths)), "sorted")):
         batches = [torch.tensor(order[i : i + 16]) for i in range(0, len(order), 16)]
         assert ways[way] == (
@@ -80,6 +91,9 @@ APART = {
     "no_cache": (True, True, True),
     "ones": (False, False, True),
     "rows": (True, True, False),
+    "stated": (False, False, True),
+    "boolean": (False, True, None),
+    "added": (True, True, None),
 }
 
 
@@ -87,8 +101,37 @@ APART = {
 def test_the_page_says_which_calls_of_transformers_keep_documents_apart(call: str) -> None:
     """Its sentences name the conditions, so they must be read again when one of these changes."""
     found = [calls.changes(each, call) for each in calls.IMPLEMENTATIONS]
-    assert tuple(change == 0 for change in found) == APART[call]
-    assert all(change == 0 or change > 1e-3 for change in found)
+    apart = (None if math.isnan(change) else change == 0 for change in found)  # None: an error
+    assert tuple(apart) == APART[call]
+    assert all(not 0 < change <= 1e-3 for change in found)
+
+
+def test_training_mode_leaks_as_evaluation_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its model makes a cache too: only `use_cache=False` keeps the documents apart."""
+    make = calls.tiny_model
+    monkeypatch.setattr(calls, "tiny_model", lambda: make().train())
+    for implementation in ("eager", "sdpa"):
+        assert calls.changes(implementation, "default") > 1e-3
+        assert calls.changes(implementation, "no_cache") == 0
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("first", "same"), [((12,), False), ((6, 6), True)])
+def test_one_long_document_changes_dynamic_angles_of_all(
+    first: tuple[int, ...], *, same: bool
+) -> None:
+    """Positions that are reset do not cure it: the longest document of the row decides."""
+    torch.manual_seed(0)
+    config = calls.tiny_model().config
+    config.max_position_embeddings, config.initializer_range = 8, 0.5
+    config.rope_parameters = {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 1e4}
+    model = LlamaForCausalLM(config).double().eval()
+    tokens = torch.randint(50, (1, sum(first) + 6))
+    positions = document_positions([*first, 6]).unsqueeze(0)
+    fresh = copy.deepcopy(model)  # a model keeps the angles of its longest call
+    packed = model(tokens, position_ids=positions, use_cache=False).logits[:, -6:]
+    alone = fresh(tokens[:, -6:], use_cache=False).logits
+    assert (error(packed, alone) <= 1e-12) == same
 
 
 @torch.no_grad()

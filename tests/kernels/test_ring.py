@@ -21,6 +21,7 @@ AGREEMENTS = [
     *(("agreement", 4, "float64", options) for options in ({}, CAUSAL, ZIGZAG)),
     *(("agreement", ranks, "float32", ZIGZAG) for ranks in (1, 2, 4)),
     ("agreement", 2, "float16", ZIGZAG),
+    ("agreement", 2, "float64", {**ZIGZAG, "enable_gqa": True}),
 ]
 WAYS = {
     "raises": "rank 1 has no memory left",
@@ -155,7 +156,9 @@ X = torch.zeros(2, 6, 4)
         (lambda: ring_attention(X[:, :3], X[:, :3], X[:, :3], is_causal=True, zigzag=True),
          "each part must have an even length with zigzag; got 3"),
         (lambda: ring_attention(X, X[:, :3], X[:, :3]),
-         "key must have query's leading axes and length (2, 6); got (2, 3)"),
+         "key must have leading axes and length (2, 6); got (2, 3)"),
+        (lambda: ring_attention(X, X[:1, :3], X[:1, :3], enable_gqa=True),
+         "key must have leading axes and length (1, 6); got (1, 3)"),
     ],
 )  # fmt: skip
 def test_errors_name_argument_rule_and_value(call, message: str) -> None:

@@ -63,9 +63,12 @@ def _matrix(group: drawsvg.Group, moment: str, left: float, top: float) -> None:
             filled = {"fill": ACCENT if state == "now" else "none"}
             faint = {"stroke": INK, "stroke_opacity": 0.35, "data_state": state}
             group.append(drawsvg.Rectangle(x, y, _SIDE, _SIDE, **filled, **faint))
-            mark = {"gone": "·", "skipped": "×"}.get(state)
-            if mark:
-                write(group, mark, x + _SIDE / 2, y + _SIDE / 2, 15)
+            if state == "gone":
+                dot = _SIDE / 3
+                corner = (x + dot, y + dot)
+                group.append(drawsvg.Rectangle(*corner, dot, dot, rx=dot / 2, fill=INK))
+            elif state == "skipped":
+                write(group, "×", x + _SIDE / 2, y + _SIDE / 2, 15)
 
 
 def _strips(

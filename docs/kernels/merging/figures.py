@@ -125,8 +125,9 @@ def ring(language: str) -> str:
             if step + 1 < RANKS:
                 below = 30 + pitch_y * ((rank + 1) % RANKS)
                 faint = 0.9 if held[rank][step] == 0 else 0.3
-                ends = (x + width, y + height / 2, x + pitch_x, below + height / 2)
-                drawing.append(drawsvg.Line(*ends, stroke=INK, stroke_opacity=faint))
+                group = drawsvg.Group(opacity=faint)
+                arrow(group, (x + width, y + height / 2), (x + pitch_x, below + height / 2))
+                drawing.append(group)
             keys = held[rank][step]
             lit = keys == 0
             group = drawsvg.Group(data_rank=rank, data_step=step, data_keys=keys)

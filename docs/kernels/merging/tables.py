@@ -5,15 +5,19 @@ from collections.abc import Callable
 
 import torch
 
-from attn_docs import ring_tiles
+from attn_docs import load_models, ring_tiles
 from docs._kit.markdown import table
+from docs._kit.measured import load
 from docs._kit.text import texts
+
+from . import benchmark
 
 RANKS = 4
 CHUNKS = 2 * RANKS  # of which zigzag gives each rank two
-# Llama 3 8B, one new token, its keys on several machines
-LAYERS, HEADS, KV_HEADS, HEAD_DIM = 32, 32, 8, 128
-MACHINES, KEYS = 8, 131_072
+MODEL = load_models()["Llama-3.1-8B"]  # one new token, its keys on several machines
+LAYERS, HEADS = MODEL.config.full_layers, MODEL.num_heads
+KV_HEADS, HEAD_DIM = MODEL.config.num_kv_heads, MODEL.config.head_dim
+MACHINES, KEYS = 8, MODEL.context
 PROCESSORS = 132  # of an H100 SXM
 READ_TORCH = "2.13"  # the release whose source was read
 
@@ -70,13 +74,28 @@ def work(language: str) -> str:
     return f"{table(header, rows)}\n\n{caption}"
 
 
-TABLES: dict[str, Callable[[str], str]] = {"work": work}
+def splits(language: str) -> str:
+    """Return the time of decoding in splits, on one thread and on two, as it was measured."""
+    text, measured = texts(__file__, "splits", language), load(__file__)["splits"]
+    rows = []
+    for length in benchmark.LENGTHS:
+        cells = [f"{length:,}", f"{measured('base', length=length)} ms"]
+        for threads in benchmark.THREADS:
+            for parts in (1, *benchmark.PARTS):
+                if (threads, parts) != (1, 1):
+                    of = {"length": length, "on": threads, "parts": parts}
+                    cells.append(f"{measured('time', **of):.2f}×")
+        rows.append(tuple(cells))
+    return f"{table(text['header'], rows)}\n\n{measured.caption(text['caption'], language)}"
+
+
+TABLES: dict[str, Callable[[str], str]] = {"work": work, "splits": splits}
 
 
 def ring_bytes() -> int:
-    """Count the bytes of keys and values that come past a machine for one token, in bfloat16."""
+    """Count the bytes of keys and values that a machine holds, and would send, in bfloat16."""
     held = KEYS // MACHINES
-    return LAYERS * (MACHINES - 1) * held * 2 * KV_HEADS * HEAD_DIM * 2
+    return LAYERS * held * 2 * KV_HEADS * HEAD_DIM * 2
 
 
 def merge_bytes() -> int:
@@ -87,7 +106,10 @@ def merge_bytes() -> int:
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     plain, even = (totals(zigzag=way) for way in (False, True))
-    sent, read = HEAD_DIM + 1, KEYS // MACHINES * 2 * HEAD_DIM
+    sent, read = HEAD_DIM + 1, KEYS // MACHINES * 2 * HEAD_DIM * 2
+    tile = (KEYS // (2 * MACHINES)) ** 2 * 4 * HEADS  # float32, with zigzag
+    timed = {"on": 2, "length": benchmark.LENGTHS[-1]}
+    took = [load(__file__)["splits"]("time", parts=p, **timed) for p in (1, *benchmark.PARTS)]
     return {
         "torch": READ_TORCH,
         "heads": str(HEADS),
@@ -95,7 +117,13 @@ def numbers() -> dict[str, str]:
         "idle": str(PROCESSORS - HEADS),
         "keys": f"{KEYS:,}",
         "machines": str(MACHINES),
-        "read": f"{read / 1e6:.1f}",
+        "kv_heads": str(KV_HEADS),
+        "idle_grouped": str(PROCESSORS - KV_HEADS),
+        "read": f"{read / 2**20:.0f} MiB",
+        "tile": f"{tile / 2**30:.0f} GiB",
+        "shortest": f"{benchmark.LENGTHS[0]:,}",
+        "whole_on_two": f"{took[0]:.2f}",
+        "four_on_two": f"{took[-1]:.2f}",
         "sent": str(sent),
         "limit": f"{math.log(torch.finfo(torch.float32).max):.1f}",
         "lse_of_two_and_three": f"{math.log(math.exp(2) + math.exp(3)):.2f}",
@@ -105,7 +133,5 @@ def numbers() -> dict[str, str]:
         "zigzag_each": str(even[0]),
         "plain_wait": str(sum(longest(zigzag=False))),
         "zigzag_wait": str(sum(longest(zigzag=True))),
-        "ring": f"{ring_bytes() / 2**30:.0f} GiB",
-        "even": f"{round(ring_bytes() / (MACHINES - 1) / merge_bytes(), -2):,.0f}",
-        "merge": f"{merge_bytes() / 2**10:.0f} KiB",
+        "even": f"{round(ring_bytes() / merge_bytes(), -2):,.0f}",
     }

@@ -6,16 +6,17 @@ from typing import Any, cast
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
 
 from attn_docs import causal_mask, document_ids, document_mask
-from docs._kit.measure import kernel_of, one_thread, paired_ratio
+from docs._kit.measure import allocated_mebibytes, kernel_of, one_thread, paired_ratio
 from docs._kit.measured import Measurement, measurement
 
 from .waste import ROOM, document_lengths, first_fit
 
 HEADS, HEAD_DIM = 8, 64
 ROUNDS = 15
+LONG, EACH = 16_384, 1024  # a long row, of documents of this length, to build a block mask for
 
 
 def packed_row() -> list[int]:
@@ -25,8 +26,8 @@ def packed_row() -> list[int]:
     return [*row, ROOM - sum(row)] if sum(row) < ROOM else row
 
 
-def calls() -> dict[str, Callable[[], Tensor]]:
-    """Return a call of each way to attend within the documents of one row."""
+def calls() -> tuple[dict[str, Callable[[], Tensor]], Callable[[], BlockMask]]:
+    """Return a call of each way to attend within a row's documents, and one that builds blocks."""
     lengths, n = packed_row(), ROOM
     ids = document_ids(lengths)
     rows = torch.randn(3, 1, HEADS, n, HEAD_DIM).unbind()
@@ -41,13 +42,30 @@ def calls() -> dict[str, Callable[[], Tensor]]:
         outputs = [F.scaled_dot_product_attention(*one, is_causal=True) for one in documents]
         return torch.cat(outputs, dim=2)
 
-    blocks = create_block_mask(mod, None, None, n, n, device="cpu")
-    compiled: Any = torch.compile(flex_attention)
+    def build() -> BlockMask:
+        return create_block_mask(mod, None, None, n, n, device="cpu")
+
+    blocks, compiled = build(), cast("Any", torch.compile(flex_attention))
     return {
         "dense": lambda: F.scaled_dot_product_attention(*rows, attn_mask=mask),
         "leaky": lambda: F.scaled_dot_product_attention(*rows, is_causal=True),
         "flex": lambda: cast("Tensor", compiled(*rows, block_mask=blocks)),
         "loop": loop,
+    }, build
+
+
+def built() -> dict[str, float]:
+    """Return the MiB that building a long row's block mask takes, uncompiled and compiled."""
+
+    def mod(_b: Tensor, _h: Tensor, q: Tensor, kv: Tensor) -> Tensor:
+        return cast("Tensor", (q >= kv) & (q // EACH == kv // EACH))
+
+    def build(create: Callable[..., object]) -> float:
+        return allocated_mebibytes(lambda: create(mod, None, None, LONG, LONG, device="cpu"))
+
+    return {
+        "plain": build(create_block_mask),
+        "compiled": build(cast("Any", torch.compile(create_block_mask))),
     }
 
 
@@ -57,7 +75,7 @@ def measure() -> dict[str, Measurement]:
     values = []
     with one_thread():
         torch.manual_seed(0)
-        ways = calls()
+        ways, build = calls()
         for name, call in ways.items():
             if name != "leaky" and not torch.allclose(call(), ways["dense"](), atol=1e-5):
                 raise ValueError(f"{name} must equal the dense mask; got something else")
@@ -65,4 +83,11 @@ def measure() -> dict[str, Measurement]:
             kernel = "FlexAttention, compiled" if name == "flex" else kernel_of(call)
             told = {"way": name, "quantity": "time", "unit": "ratio", "kernel": kernel}
             values.append(told | {"value": ratio})
+        told = {"way": "build", "quantity": "time", "unit": "ratio", "kernel": kernel_of(build)}
+        values.append(told | {"value": paired_ratio(build, ways["dense"], ROUNDS)})
+        for way, memory in built().items():
+            values.append(
+                {"way": way, "quantity": "memory", "kernel": "create_block_mask"}
+                | {"unit": "MiB", "value": memory}
+            )
     return {"row": measurement(values, threads=1)}

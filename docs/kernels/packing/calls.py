@@ -1,5 +1,6 @@
 """Which calls of transformers keep packed documents apart, found out by running them."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
@@ -11,12 +12,22 @@ from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel
 from transformers import modeling_flash_attention_utils as flash
 
-from attn_docs import packed_attention
+from attn_docs import causal_mask, document_ids, document_mask, packed_attention
 
 IMPLEMENTATIONS = ("eager", "sdpa", "flash_attention_2")
 FIRST, TOKENS, VOCABULARY = 4, 9, 50
 POSITIONS = torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4]])
 TWO_ROWS = POSITIONS.repeat(2, 1)
+OWN = (document_mask(document_ids([4, 5])) & causal_mask(TOKENS))[None, None]  # 1 1 n n
+ADDED = torch.zeros(1, 1, TOKENS, TOKENS, dtype=torch.float64).masked_fill(~OWN, -torch.inf)
+
+
+def boundaries(starts: list[int]) -> dict[str, Any]:
+    """Return what transformers passes to a variable-length call, stated and not guessed."""
+    c = torch.tensor(starts, dtype=torch.int32)
+    return {"cu_seq_lens_q": c, "cu_seq_lens_k": c, "max_length_q": 5, "max_length_k": 5}
+
+
 CALLS: dict[str, dict[str, Any]] = {
     "nothing": {"use_cache": False},
     "default": {"position_ids": POSITIONS},
@@ -27,6 +38,9 @@ CALLS: dict[str, dict[str, Any]] = {
         "attention_mask": torch.ones_like(POSITIONS),
     },
     "rows": {"position_ids": TWO_ROWS, "use_cache": False},
+    "stated": {"position_ids": TWO_ROWS} | boundaries([0, 4, 9, 13, 18]),
+    "boolean": {"attention_mask": OWN},
+    "added": {"attention_mask": ADDED},
 }
 
 
@@ -85,13 +99,19 @@ def tiny_model() -> PreTrainedModel:
 
 @torch.no_grad()
 def changes(implementation: str, call: str) -> float:
-    """Return how much the second document's logits change when another first one is packed."""
+    """Return how much the second document's logits change when another first one is packed.
+
+    NaN if the call raises an error, as FlashAttention 2 does on a mask with four axes.
+    """
     model, options = tiny_model(), CALLS[call]
     model.config._attn_implementation = implementation  # noqa: SLF001
-    rows = 2 if call == "rows" else 1
+    rows = len(options.get("position_ids", POSITIONS))
     tokens = torch.randint(VOCABULARY, (rows, TOKENS), generator=torch.Generator().manual_seed(0))
     other = tokens.clone()
     other[:, :FIRST] = (other[:, :FIRST] + 7) % VOCABULARY
-    with flash_attention_on_cpu():
-        first, second = (model(x, **options).logits[:, FIRST:] for x in (tokens, other))
+    try:
+        with flash_attention_on_cpu():
+            first, second = (model(x, **options).logits[:, FIRST:] for x in (tokens, other))
+    except IndexError:
+        return math.nan
     return float((first - second).abs().max())

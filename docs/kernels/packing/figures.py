@@ -49,7 +49,7 @@ def rows(language: str) -> str:
         drawing.append(group)
         top += len(lines) * high + 40
     desc = text["desc"].format(lengths=", ".join(map(str, lengths)), rows=len(packed))
-    return finish(drawing.as_svg(header=""), f"{KEY}-rows", text["title"], desc, zoom=1.4)
+    return finish(drawing.as_svg(header=""), f"{KEY}-rows", text["title"], desc, zoom=1.2)
 
 
 def _row(group: drawsvg.Group, line: list[tuple[int, float]], room: float, y: float) -> None:
@@ -93,7 +93,7 @@ def mask(language: str) -> str:
         drawing.append(_cells(f"legend {kind}", [(left - 70, y)], 18))
         write(drawing, text[kind], left - 44, y + 9, 12, text_anchor="start")
     desc = text["desc"].format(lengths=", ".join(map(str, LENGTHS)))
-    return finish(drawing.as_svg(header=""), f"{KEY}-mask", text["title"], desc, zoom=1.15)
+    return finish(drawing.as_svg(header=""), f"{KEY}-mask", text["title"], desc, zoom=1.05)
 
 
 def _cells(kind: str, corners: list[tuple[float, float]], size: float) -> drawsvg.Group:
@@ -164,7 +164,7 @@ def blocks(language: str) -> str:
         _block(drawing, kind, left, y, 18)
         write(drawing, text[kind].format(count=count), left + 26, y + 9, 12, text_anchor="start")
     desc = text["desc"].format(size=size, **counts)
-    return finish(drawing.as_svg(header=""), f"{KEY}-blocks", text["title"], desc, zoom=1.15)
+    return finish(drawing.as_svg(header=""), f"{KEY}-blocks", text["title"], desc, zoom=1.05)
 
 
 def _block(drawing: drawsvg.Drawing, kind: str, x: float, y: float, size: float) -> None:

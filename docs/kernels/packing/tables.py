@@ -1,5 +1,6 @@
 """What padding wastes, who leaks, and which calls of transformers keep documents apart."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -110,6 +111,12 @@ def waste(language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{caption}"
 
 
+def _verdict(text: dict[str, Any], change: float) -> str:
+    if math.isnan(change):
+        return str(text["error"])
+    return str(text["apart"] if change == 0 else text["leaks"].format(change=change))
+
+
 def transformers_calls(language: str) -> str:
     """Return which calls keep documents apart, by attention implementation."""
     text = texts(__file__, "calls", language)
@@ -117,7 +124,7 @@ def transformers_calls(language: str) -> str:
         (
             text[call],
             *(
-                text["apart"] if change == 0 else text["leaks"].format(change=change)
+                _verdict(text, change)
                 for change in (calls.changes(each, call) for each in calls.IMPLEMENTATIONS)
             ),
         )
@@ -132,7 +139,7 @@ def speed(language: str) -> str:
     text, measured = texts(__file__, "speed", language), load(benchmark.__file__)["row"]
     rows = (
         (text[way], f"{measured('time', way=way):.2f}×")
-        for way in ("dense", "leaky", "flex", "loop")
+        for way in ("dense", "leaky", "flex", "build", "loop")
     )
     row = benchmark.packed_row()
     caption = text["caption"].format(
@@ -153,6 +160,20 @@ def rotary_error(start: int) -> float:
         return packed_attention(query, key, value, [64], is_causal=True).double()
 
     return _difference(attend(near + start, torch.float32), attend(near, torch.float64))
+
+
+def _flex() -> dict[str, str]:
+    """Return how much faster FlexAttention is than a dense mask, and what its blocks take."""
+    measured = load(benchmark.__file__)["row"]
+    call, build = (measured("time", way=way) for way in ("flex", "build"))
+    plain, compiled = (measured("memory", way=way) for way in ("plain", "compiled"))
+    return {
+        "flex_times": f"{1 / call:.0f}",
+        "flex_built_times": f"{1 / (call + build):.1f}",
+        "long": f"{benchmark.LONG:,}",
+        "built_plain": f"{plain / 1024:.1f} GiB",
+        "built_compiled": f"{compiled:.1f} MiB",
+    }
 
 
 TABLES: dict[str, Callable[[str], str]] = {
@@ -177,6 +198,7 @@ def numbers() -> dict[str, Any]:
         "padding": f"{1 - real / found['random'][0]:.0%}",
         "times": f"{found['random'][0] / real:.1f}",
         "padding_sorted": f"{1 - real / found['sorted'][0]:.0%}",
+        "padding_in_order": f"{1 - real / found['in_order'][0]:.0%}",
         "padding_packed": f"{1 - real / found['dense'][0]:.1%}",
         "rows": str(len(first_fit(lengths, ROOM))),
         "dense": f"{found['dense'][1] / least:.1f}",
@@ -184,7 +206,7 @@ def numbers() -> dict[str, Any]:
         "gradient": f"{leak_of('positions')[0]:.2f}",
         "gradient_before": f"{leak_of('nothing')[0]:.2f}",
         "far": f"{FAR:,}",
-        "flex_times": f"{1 / load(benchmark.__file__)['row']('time', way='flex'):.0f}",
+        **_flex(),
         "pencil_dense": f"{8192**2:,}",
         "pencil_own": f"{16 * 512**2:,}",
         "published_before": PUBLISHED[0],

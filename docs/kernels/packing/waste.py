@@ -45,6 +45,16 @@ def first_fit(lengths: tuple[int, ...], room: int) -> list[list[int]]:
     return rows
 
 
+def next_fit(lengths: tuple[int, ...], room: int) -> list[list[int]]:
+    """Put each document, in the order given, into the last row, or into a new one."""
+    rows: list[list[int]] = [[]]
+    for length in lengths:
+        if sum(rows[-1]) + length > room:
+            rows.append([])
+        rows[-1].append(length)
+    return rows
+
+
 def padded_rows(lengths: tuple[int, ...]) -> list[int]:
     """Return the length that each document's row is padded to: the longest of its batch."""
     batches = [lengths[start : start + BATCH] for start in range(0, len(lengths), BATCH)]
@@ -54,12 +64,13 @@ def padded_rows(lengths: tuple[int, ...]) -> list[int]:
 def ways() -> dict[str, tuple[int, int]]:
     """Return, for each way, the tokens that layers compute, and the scores of one head."""
     lengths = document_lengths()
-    rows = first_fit(lengths, ROOM)
+    rows, in_order = first_fit(lengths, ROOM), next_fit(lengths, ROOM)
     random_order, by_length = padded_rows(lengths), padded_rows(tuple(sorted(lengths)))
     own_scores = sum(length**2 for length in lengths)
     return {
         "random": (sum(random_order), sum(row**2 for row in random_order)),
         "sorted": (sum(by_length), sum(row**2 for row in by_length)),
+        "in_order": (len(in_order) * ROOM, len(in_order) * ROOM**2),
         "dense": (len(rows) * ROOM, len(rows) * ROOM**2),
         "varlen": (sum(lengths), own_scores),
     }

@@ -7,6 +7,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
+from attn_docs import OnlineSoftmax
 from attn_docs.exhibits.kernels import (
     accumulator_not_rescaled,
     maximum_from_zero,
@@ -32,6 +33,7 @@ KEYS, BLOCK, FAR = 8, 4, 200.0
 COUNTS = tuple(2**power for power in range(6, 15))
 ORDERS = ("one", "block", "pairs")
 ORDER_BLOCK, ROWS = 64, 256
+MANY_KEYS, MANY_QUERIES, DRAWS = 2**17, 32, 10
 
 
 def edge(dtype: torch.dtype, *, upper: bool) -> float:
@@ -142,12 +144,35 @@ def _pairs(powers: Tensor) -> Tensor:
     return powers[:, 0]
 
 
+@cache
+def rule_ratios() -> list[float]:
+    """Return the online softmax's error over PyTorch's at many keys, sorted, of some draws."""
+    found = []
+    for seed in range(DRAWS):
+        generator = torch.Generator().manual_seed(seed)
+        query, key, value = (
+            torch.randn(n, 16, generator=generator, dtype=torch.float64)
+            for n in (MANY_QUERIES, MANY_KEYS, MANY_KEYS)
+        )
+        scores = query @ key.mT / 4
+        truth = torch.softmax(scores, -1) @ value
+        theirs = torch.softmax(scores.float(), -1) @ value.float()
+        softmax = OnlineSoftmax()
+        for s, v in zip(scores.float().split(64, -1), value.float().split(64), strict=True):
+            softmax.update(s, v)
+        mine = softmax.result()
+        found.append(float((mine - truth).abs().max() / (theirs - truth).abs().max()))
+    return sorted(found)
+
+
 TABLES: dict[str, Callable[[str], str]] = {"formats": formats, "caught": caught}
 
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     errors, rule = order_errors(), example("kernels/softmax/rule")
+    ratios = rule_ratios()
+    wrong = (rule["mine"] / rule["theirs"]).item()
     stuck = example("kernels/softmax/ones")["total"].item()
     return {
         "float16_over": f"{edge(torch.float16, upper=True):.1f}",
@@ -158,7 +183,13 @@ def numbers() -> dict[str, str]:
         "stuck": _large(stuck),
         "after_stuck": _large(stuck * (1 + torch.finfo(torch.float16).eps)),
         "ones": _large(2 * stuck),
-        "wrong_times": f"{(rule['mine'] / rule['theirs']).item() / 1e6:.0f}",
+        "float32_normal": f"{math.log(torch.finfo(torch.float32).tiny):.0f}".replace("-", "−"),
+        "wrong_times": f"{round(wrong, -6):,.0f}",
+        "many_keys": f"{MANY_KEYS:,}",
+        "many_draws": str(DRAWS),
+        "many_beyond": str(sum(ratio > 2 for ratio in ratios)),
+        "many_most": f"{ratios[-1]:.1f}",
+        "draws": str(ROWS),
         "longest": f"{COUNTS[-1]:,}",
         "order_block": str(ORDER_BLOCK),
         **{f"error_{name}": f"{errors[name][-1]:.2g}" for name in ORDERS},

@@ -21,7 +21,8 @@ from docs._kit.text import texts
 from . import benchmark
 
 # the releases whose source says what CUDA does and what its functions are called
-READ_TORCH, READ_TRANSFORMERS, READ_CUDNN = "2.13", "5.23", "9.15"
+READ_TORCH, READ_TRANSFORMERS, READ_CUDNN = "2.13", "5.23", "9.15.0"
+OLD_CUDA = "12.9"  # the last whose wheels ship an older cuDNN, by a comment in that source
 BATCH, HEADS, KV_HEADS, LENGTH = 2, 4, 2, 5
 Call = tuple[tuple[Tensor, Tensor, Tensor], dict[str, Any]]
 
@@ -275,7 +276,9 @@ def cost(language: str) -> str:
             sizes = [measured("memory", way=way, **of) for way in benchmark.WAYS]
             cells += [f"{ratio:.1f}×", *(f"{size:,.1f} MiB" for size in sizes)]
         rows.append(tuple(cells))
-    caption = text["caption"].format(h=benchmark.HEADS, d=benchmark.HEAD_DIM)
+    start = {"no_batch": f"{load(__file__)['masks']('time', way='no batch'):.1f}×"}
+    start["masked"] = f"{benchmark.MASKED:,}"
+    caption = text["caption"].format(h=benchmark.HEADS, d=benchmark.HEAD_DIM, **start)
     return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
 
 
@@ -320,4 +323,5 @@ def numbers() -> dict[str, str]:
         "torch": READ_TORCH,
         "transformers": READ_TRANSFORMERS,
         "cudnn": READ_CUDNN,
+        "old_cuda": OLD_CUDA,
     }

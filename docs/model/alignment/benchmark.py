@@ -56,6 +56,8 @@ APART = {
     for size in (16, 32, 128)
     for lines in ("date first", DATE_LAST)
 }  # and SIZE, which is in FAR
+PATIENT = {"far": FAR["forwards"], "small": BY_SIZE[32, False]}
+PATIENCE = 4  # times as many steps, for one seed
 
 
 def summary(way: Way) -> list[dict[str, Any]]:
@@ -87,6 +89,19 @@ def summary(way: Way) -> list[dict[str, Any]]:
     ]
 
 
+def patient(name: str) -> list[dict[str, Any]]:
+    """Return how often a translator that fails is right once it is trained longer."""
+    way, seed = PATIENT[name], SEEDS[0]
+    lines = draw_lines(TESTED, EXAMINED, unseen=True, **way.words())
+    model = train_translator(
+        way.size, attends=way.attends, seed=seed, steps=PATIENCE * STEPS, **way.words()
+    )
+    kernel = kernel_of(lambda: model.translate([text for text, _ in lines[:64]]))
+    value = accuracy(model, lines)
+    of = {"name": name, "steps": PATIENCE * STEPS, "seeds": 1, "kernel": kernel}
+    return [{**of, "quantity": "accuracy", "value": value, "unit": "ratio"}]
+
+
 @torch.no_grad()
 def longer(*, attends: bool) -> list[dict[str, Any]]:
     """Return how often a shipped model is right, by the words that follow the date."""
@@ -107,5 +122,6 @@ def measure() -> dict[str, Measurement]:
         after = [value for attends in (True, False) for value in longer(attends=attends)]
         sizes = [value for way in BY_SIZE.values() for value in summary(way)]
         apart = [value for way in APART.values() for value in summary(way)]
-    measured = {"far": far, "longer": after, "sizes": sizes, "apart": apart}
+        patience = [value for name in PATIENT for value in patient(name)]
+    measured = {"far": far, "longer": after, "sizes": sizes, "apart": apart, "patient": patience}
     return {name: measurement(values, threads=1) for name, values in measured.items()}

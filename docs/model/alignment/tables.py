@@ -22,7 +22,19 @@ from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import AFTER, APART, BY_SIZE, EXAMINED, EXTRA, FAR, SIZE, SIZES, TESTED, Way
+from .benchmark import (
+    AFTER,
+    APART,
+    BY_SIZE,
+    EXAMINED,
+    EXTRA,
+    FAR,
+    PATIENT,
+    SIZE,
+    SIZES,
+    TESTED,
+    Way,
+)
 
 LEAST = 0.03  # a weight that is drawn
 SEEN = 2  # words after a date, the most in training
@@ -209,6 +221,8 @@ def numbers() -> dict[str, str]:
     far = {name: _spread(way)[0] for name, way in FAR.items()}
     low, high = _spread(FAR["forwards"])[1:]
     far |= {"forwards_low": low, "forwards_high": high, "near_size": str(SIZE)}
+    patient = load(__file__)["patient"]
+    far |= {f"patient_{name}": _percent(patient("accuracy", name=name)) for name in PATIENT}
     shipped = {
         f"{name}_{told}": value
         for name, weights in (("shipped", "alignment"), ("shipped_last", "alignment-last-state"))

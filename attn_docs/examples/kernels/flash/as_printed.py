@@ -1,20 +1,35 @@
 import torch
 
-torch.manual_seed(0)
-rows, columns, d = 4, 6, 3  # a tile: B_r queries, B_c keys
-q, d_out, output = torch.randn(3, rows, d)
-d_scores, d_weights = torch.randn(2, rows, columns)
-for name, compute in {
-    "dK = Q dSᵀ": lambda: q @ d_scores.T,
-    "dK = dSᵀ Q": lambda: d_scores.T @ q,
-    "dP - D, D of shape B_r": lambda: d_weights - (d_out * output).sum(-1, keepdim=True),
-    "dP - D, D of shape d": lambda: d_weights - (d_out * output).sum(-2, keepdim=True),
-}.items():
+
+def fits(function, *tensors):
     try:
-        print(f"{name}: shape {tuple(compute().shape)}")
+        return tuple(function(*tensors).shape)
     except RuntimeError:
-        print(f"{name}: the shapes do not fit")
-#> dK = Q dSᵀ: the shapes do not fit
-#> dK = dSᵀ Q: shape (6, 3)
-#> dP - D, D of shape B_r: shape (4, 6)
-#> dP - D, D of shape d: the shapes do not fit
+        return "does not fit"
+
+
+torch.manual_seed(0)
+for rows, columns, d in ((4, 6, 3), (4, 4, 3), (4, 3, 3)):  # B_r queries, B_c keys
+    q, d_out, output = torch.randn(3, rows, d)
+    d_scores, d_weights = torch.randn(2, rows, columns)
+    products = d_out * output
+    print(f"B_r = {rows}, B_c = {columns}, d = {d}")
+    print("  dK = dSᵀ Q    ", fits(torch.matmul, d_scores.T, q))
+    print("  D of shape B_r", fits(torch.sub, d_weights, products.sum(1, keepdim=True)))
+    print("  dK = Q dSᵀ    ", fits(torch.matmul, q, d_scores.T))  # as printed
+    print("  D of shape d  ", fits(torch.sub, d_weights, products.sum(0, keepdim=True)))
+#> B_r = 4, B_c = 6, d = 3
+#>   dK = dSᵀ Q     (6, 3)
+#>   D of shape B_r (4, 6)
+#>   dK = Q dSᵀ     does not fit
+#>   D of shape d   does not fit
+#> B_r = 4, B_c = 4, d = 3
+#>   dK = dSᵀ Q     (4, 3)
+#>   D of shape B_r (4, 4)
+#>   dK = Q dSᵀ     does not fit
+#>   D of shape d   does not fit
+#> B_r = 4, B_c = 3, d = 3
+#>   dK = dSᵀ Q     (3, 3)
+#>   D of shape B_r (4, 3)
+#>   dK = Q dSᵀ     (4, 4)
+#>   D of shape d   (4, 3)

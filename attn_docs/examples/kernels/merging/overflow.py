@@ -9,12 +9,13 @@ forms = {
     "logsumexp([a, b])": lambda a, b: torch.stack([a, b]).logsumexp(0),
     "a + b": torch.add,
 }
-pairs = torch.tensor([[2.0, 0.0, 100.0, 0.0], [3.0, 0.0, 100.0, 100.0]])  # of a and of b
+a = torch.tensor([2.0, 0.0, 100.0, 0.0, -torch.inf])
+b = torch.tensor([3.0, 0.0, 100.0, 100.0, 1.0])
 for name, form in forms.items():
-    print(f"{name:24}", "".join(f"{x:9.4f}" for x in form(*pairs).tolist()))
-#> log(exp(a) + exp(b))        3.3133   0.6931      inf      inf
-#> a + log(1 + exp(b - a))     3.3133   0.6931 100.6931      inf
-#> a - logsigmoid(a - b)       3.3133   0.6931 100.6931 100.0000
-#> logaddexp(a, b)             3.3133   0.6931 100.6931 100.0000
-#> logsumexp([a, b])           3.3133   0.6931 100.6931 100.0000
-#> a + b                       5.0000   0.0000 200.0000 100.0000
+    print(f"{name:24}", "".join(f"{x:9.4f}" for x in form(a, b).tolist()))
+#> log(exp(a) + exp(b))        3.3133   0.6931      inf      inf   1.0000
+#> a + log(1 + exp(b - a))     3.3133   0.6931 100.6931      inf      nan
+#> a - logsigmoid(a - b)       3.3133   0.6931 100.6931 100.0000      nan
+#> logaddexp(a, b)             3.3133   0.6931 100.6931 100.0000   1.0000
+#> logsumexp([a, b])           3.3133   0.6931 100.6931 100.0000   1.0000
+#> a + b                       5.0000   0.0000 200.0000 100.0000     -inf

@@ -1,16 +1,18 @@
+import warnings
+
 import torch
 import torch.nn.functional as F
+from torch.nn.attention.flex_attention import AuxRequest, flex_attention
 
 from attn_docs import merge_attention
 
-query, key, value = torch.randn(1, 8, 1, 64), *torch.randn(2, 1, 8, 4096, 64)
-name = "_scaled_dot_product_flash_attention_for_cpu"  # private: it may change
-kernel = getattr(torch.ops.aten, name)
-places = torch.arange(4096).split(1024)
-parts = [kernel(query, key[:, :, at], value[:, :, at]) for at in places]
-outputs, lses = zip(*parts, strict=True)
+warnings.simplefilter("ignore")  # it runs uncompiled here, and says so
+query, key, value = torch.randn(1, 32, 1, 128), *torch.randn(2, 1, 8, 4096, 128)  # b h n d
+options = {"enable_gqa": True, "return_aux": AuxRequest(lse=True)}
+pairs = zip(key.chunk(4, dim=2), value.chunk(4, dim=2), strict=True)
+parts = [flex_attention(query, k, v, **options) for k, v in pairs]  # each b h n e, aux
 
-output, _ = merge_attention(outputs, lses)
-whole = F.scaled_dot_product_attention(query, key, value)
+output, _ = merge_attention([out for out, _ in parts], [aux.lse for _, aux in parts])
+whole = F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
 print(torch.allclose(output, whole, atol=1e-6))
 #> True

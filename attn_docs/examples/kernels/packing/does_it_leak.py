@@ -2,24 +2,25 @@
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-torch.manual_seed(0)
-sizes = {"hidden_size": 16, "intermediate_size": 32, "num_attention_heads": 2}
-model = LlamaForCausalLM(LlamaConfig(vocab_size=50, num_hidden_layers=2, **sizes)).eval()
-tokens = torch.randint(50, (1, 9))  # a document of four tokens, then one of five
-other = tokens.clone()
-other[:, :4] = (other[:, :4] + 7) % 50  # the same row, with another first document
-positions = torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4]])
-
 
 @torch.no_grad()
-def leaks(**options):  # does the second document notice what the first one is?
+def leaks(model, **options):  # does the second document notice what the first one is?
+    tokens = torch.randint(model.config.vocab_size, (1, 9))  # a document of four, one of five
+    other = tokens.clone()
+    other[:, :4] = (other[:, :4] + 1) % model.config.vocab_size
     first, second = (model(x, **options).logits[:, 4:] for x in (tokens, other))
     return not torch.equal(first, second)
 
 
-print(leaks(position_ids=positions))
+torch.manual_seed(0)
+sizes = {"hidden_size": 16, "intermediate_size": 32, "num_attention_heads": 2}
+model = LlamaForCausalLM(LlamaConfig(vocab_size=50, num_hidden_layers=2, **sizes)).eval()
+positions = torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4]])
+print(leaks(model, position_ids=positions))
 #> True
-print(leaks(position_ids=positions, use_cache=False))
+print(leaks(model, position_ids=positions, use_cache=False))  # the repair
 #> False
-print(leaks(position_ids=positions, use_cache=False, attention_mask=torch.ones(1, 9)))
-#> True
+ids = positions.eq(0).cumsum(-1)  # 1 1 1 1 2 2 2 2 2
+own = (ids[:, :, None] == ids[:, None, :]).tril()[:, None]  # b 1 n n, True where allowed
+print(leaks(model, position_ids=positions, attention_mask=own))  # another repair: sdpa only
+#> False

@@ -1,11 +1,9 @@
-import math
-
 import torch
 
 
 def online_softmax(scores, values, block):  # n m, m e
-    top = torch.full(scores.shape[:-1], -math.inf)  # n: the largest score so far
-    total, mixed = torch.zeros(scores.size(0)), torch.zeros(scores.size(0), values.size(1))
+    top = scores.new_full(scores.shape[:-1], -torch.inf)  # n: the largest score so far
+    total, mixed = torch.zeros_like(top), values.new_zeros(len(scores), values.size(1))
     for s, v in zip(scores.split(block, -1), values.split(block), strict=True):
         new = torch.maximum(top, s.amax(-1))  # n
         shrink = torch.exp(top - new)  # n: 1 unless the maximum moved

@@ -22,6 +22,6 @@ truth = plain(*exact)
 theirs = (plain(*(x.float() for x in exact)) - truth).abs().max()
 for attend in (online, accumulator_not_rescaled.attention):
     mine = (attend(*(x.float() for x in exact)) - truth).abs().max()
-    print(attend.__name__, (mine <= 2 * theirs).item())
-#> online True
-#> attention False
+    print(f"{attend.__name__}: {mine / theirs:.0e} times", (mine <= 2 * theirs).item())
+#> online: 1e+00 times True
+#> attention: 3e+06 times False

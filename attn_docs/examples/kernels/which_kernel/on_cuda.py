@@ -1,5 +1,7 @@
 import torch
+from torch._C import _get_sdp_priority_order  # private: it may change
 from torch.backends import cuda
+from torch.nn.attention import SDPBackend
 
 from attn_docs import which_kernel
 
@@ -17,6 +19,8 @@ def ask(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, enabl
         print(name, can_use(params, debug=True))
     options = {"dropout_p": dropout_p, "is_causal": is_causal, "enable_gqa": enable_gqa}
     print("it ran", which_kernel(query, key, value, attn_mask, **options))
+    order = _get_sdp_priority_order()  # settled by the first call
+    print("asked in the order", [SDPBackend(number).name for number in order])
 
 
 if torch.cuda.is_available():
