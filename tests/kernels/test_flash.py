@@ -512,11 +512,16 @@ def test_the_formulas_of_the_gradients(letters: dict[str, Tensor]) -> None:
 @pytest.mark.parametrize("rows", [1, 5, 48, 64])
 def test_the_formulas_of_what_is_moved(rows: int) -> None:
     n, m, d, e = 48, 35, 6, 4
-    explicit = sum([n * d + m * d, n * m, n * m, n * m, n * m + m * e, n * e])
-    assert explicit == 4 * n * m + (n + m) * (d + e)
+    over_n, over_m = math.ceil(n / rows), math.ceil(m / rows)
+    explicit = 2 * n * m + n * e  # the softmax, and the output
+    for height in map(len, torch.arange(n).split(rows)):
+        for width in map(len, torch.arange(m).split(rows)):
+            explicit += (height + width) * d + height * width  # one tile of scores
+            explicit += height * width + width * e  # its weights and values
+    assert explicit == 4 * n * m + over_n * m * (d + e) + over_m * n * d + n * e
     moved = 0
     for block in torch.arange(n).split(rows):
         moved += len(block) * d + m * d + m * e + len(block) * (e + 1)
-    assert moved == n * (d + e + 1) + math.ceil(n / rows) * m * (d + e)
-    assert tables.explicit_moved(n, d) == 4 * n * n + 2 * n * 2 * d
+    assert moved == n * (d + e + 1) + over_n * m * (d + e)
+    assert tables.explicit_moved(n, d, rows) == 4 * n * n + over_n * n * 3 * d + n * d
     assert tables.tiles_moved(n, d, rows) == n * (2 * d + 1) + math.ceil(n / rows) * n * 2 * d

@@ -151,14 +151,24 @@ def test_the_explorer_shows_what_the_page_computes(visit: Callable, prefix: str)
         assert found["most"] == told["count"]
         numbers = [int(x) for x in re.findall(r"\d+", found["said"])]
         names = ("step", "count", "top", "bottom", "left", "right", "moved", "total")
-        whole = tables.explicit_moved(tables.LENGTH, tables.DIM)
-        assert numbers == [*(told[name] for name in names), whole, told["held"]]
+        names += ("rows", "rows", "whole", "held")
+        assert numbers == [told[name] for name in names]
         assert found["lit"] == sum(row.count("●") for row in found["cells"])
     assert page.tab.evaluate("document.scrollingElement.scrollWidth") == 360
     assert not page.complaints
 
 
+def test_the_log_sum_exp_rounds_where_scores_are_large() -> None:
+    errors = tables.lse_errors()
+    assert errors["explicit"] < 1e-6
+    assert 5e-6 < errors["tiles"] < 5e-4
+
+
 def test_the_largest_tile_takes_the_fewest_reads() -> None:
     moved = [tables.tiles_moved(512, 64, rows) for rows in tables.TILE_ROWS]
     assert moved == sorted(moved, reverse=True)
+    explicit = [tables.explicit_moved(512, 64, rows) for rows in tables.TILE_ROWS]
+    ratios = [one / other for one, other in zip(moved, explicit, strict=True)]
+    assert ratios == sorted(ratios, reverse=True)
+    assert ratios[0] < 2 / 3
     assert (ROOT / "docs/kernels/flash/explorer.js").stat().st_size < 3000

@@ -105,6 +105,18 @@ def test_the_figure_shows_each_state_in_its_column(language: str) -> None:
     assert groups["2"]["rescale"] == "× 1"
 
 
+def test_a_log_sum_exp_loses_digits_that_maximum_and_sum_keep() -> None:
+    one, two = tables.lse_errors()
+    assert two < 1e-6
+    assert 5e-6 < one < 1e-4
+
+
+def test_torch_sum_stays_flat_and_torch_softmax_does_not() -> None:
+    few, many = (tables.library_errors(n) for n in (tables.FEW_KEYS, tables.MANY_KEYS))
+    assert many[0] > 1.5 * few[0]
+    assert many[1] < 1.3 * few[1]
+
+
 # --- temperature, order --------------------------------------------------------------------------
 
 

@@ -48,6 +48,7 @@
     write(form.querySelector("output"), fill(form.dataset.said, {
       step, count: all.length, top, bottom: bottom - 1, left, right: right - 1,
       moved: moved(all.slice(0, step), rows), total: moved(all, rows),
+      rows, whole: 4 * length ** 2 + length / rows * length * 3 * size + length * size,
       held: 2 * rows * (size + 1) + width * 2 * size + rows * width,
     }))
   }

@@ -2,8 +2,13 @@
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
+import torch
+from torch import Tensor
+
+from attn_docs import flash_attention, scaled_dot_product_attention
 from docs._kit.examples import example
 from docs._kit.form import fill
 from docs._kit.markdown import table
@@ -22,6 +27,7 @@ PUBLISHED_TEXTS, PUBLISHED_HEADS, PUBLISHED_LENGTH, PUBLISHED_SIZE = 64, 16, 102
 # the releases of flash-attn that changed the causal mask and added the deterministic backward
 LOWER_RIGHT, DETERMINISTIC = "2.1", "2.4"
 LENGTH, DIM = 8, 4  # of the explorer
+FAR = 2000.0  # the scores at which the log-sum-exp is seen to round
 
 
 class State(NamedTuple):
@@ -36,9 +42,10 @@ class State(NamedTuple):
 FIRST = State(2, 2, causal=False, step=7)
 
 
-def explicit_moved(length: int, size: int) -> int:
-    """Return the elements that the explicit forward reads and writes."""
-    return 4 * length**2 + 4 * length * size
+def explicit_moved(length: int, size: int, rows: int) -> int:
+    """Return the elements that the explicit forward moves, its products in tiles of rows × rows."""
+    blocks = math.ceil(length / rows)
+    return 4 * length**2 + blocks * length * 3 * size + length * size
 
 
 def tiles_moved(length: int, size: int, rows: int) -> int:
@@ -93,6 +100,8 @@ def told(state: State) -> dict[str, int]:
         "right": columns.stop - 1,
         "moved": sum(spent[: state.step]),
         "total": sum(spent),
+        "rows": state.rows,
+        "whole": explicit_moved(LENGTH, DIM, state.rows),
         "held": 2 * high * (DIM + 1) + wide * 2 * DIM + high * wide,
     }
 
@@ -100,8 +109,7 @@ def told(state: State) -> dict[str, int]:
 def explorer(language: str) -> str:
     """Return the form that steps through tiles, with what it shows at first."""
     text, found = texts(__file__, "explorer", language), told(FIRST)
-    whole = explicit_moved(LENGTH, DIM)
-    said = text.pop("said").replace("{whole}", str(whole))
+    said = text.pop("said")
     return fill(
         __file__,
         **text,
@@ -118,14 +126,14 @@ def explorer(language: str) -> str:
 def traffic(language: str) -> str:
     """Return what the forward of one layer moves with taller and taller tiles."""
     text = texts(__file__, "traffic", language)
-    whole, scale = explicit_moved(TOKENS, SIZE), HEADS * BYTES / 2**30
-    rows = [(text["explicit"], f"{whole * scale:.1f} GiB", "1", "—")]
+    scale, rows = HEADS * BYTES / 2**30, []
     for count in TILE_ROWS:
-        moved = tiles_moved(TOKENS, SIZE, count)
+        whole, moved = explicit_moved(TOKENS, SIZE, count), tiles_moved(TOKENS, SIZE, count)
         held = tile_bytes(count, TILE_COLUMNS, SIZE) / 1024
-        told = (f"{moved * scale:.1f} GiB", f"{moved / whole:.2f}", f"{held:.0f} KiB")
-        rows.append((text["tiles"].format(rows=count, columns=TILE_COLUMNS), *told))
-    caption = text["caption"].format(tokens=f"{TOKENS:,}", heads=HEADS, size=SIZE)
+        sizes = (f"{each * scale:.1f} GiB" for each in (whole, moved))
+        rows.append((str(count), *sizes, f"{moved / whole:.2f}", f"{held:.0f} KiB"))
+    sizes = {"heads": HEADS, "size": SIZE, "columns": TILE_COLUMNS}
+    caption = text["caption"].format(tokens=f"{TOKENS:,}", **sizes)
     return f"{table(text['header'], rows)}\n\n{caption}"
 
 
@@ -161,6 +169,30 @@ def forms(language: str) -> str:
     return f"{table(header, rows, ())}\n\n{caption}"
 
 
+@cache
+def lse_errors() -> dict[str, float]:
+    """Return the greatest error of dV at scores near FAR, in float32, by form.
+
+    The keys are unit vectors, so that the scores themselves are exact.
+    """
+    generator = torch.Generator().manual_seed(0)
+    n = 256
+    scores = torch.randn(n, n, generator=generator) + FAR
+    value, grad = (torch.randn(n, HEAD_DIM, generator=generator) for _ in range(2))
+
+    def gradient(attend: Callable[..., Tensor], dtype: torch.dtype) -> Tensor:
+        v = value.to(dtype, copy=True).requires_grad_()  # else gradients add up in one tensor
+        attend(16 * scores.to(dtype), torch.eye(n, dtype=dtype), v).backward(grad.to(dtype))
+        return v.grad
+
+    truth = gradient(scaled_dot_product_attention, torch.float64)
+    forms = {"explicit": scaled_dot_product_attention, "tiles": flash_attention}
+    return {
+        name: (gradient(form, torch.float32) - truth).abs().max().item()
+        for name, form in forms.items()
+    }
+
+
 TABLES: dict[str, Callable[[str], str]] = {
     "explorer": explorer,
     "traffic": traffic,
@@ -169,10 +201,17 @@ TABLES: dict[str, Callable[[str], str]] = {
 }
 
 
+def power_of_ten(number: float) -> str:
+    """Return a number as a formula with one digit."""
+    digit, power = f"{number:.0e}".split("e")
+    return rf"${digit} \cdot 10^{{{int(power)}}}$"
+
+
 def numbers() -> dict[str, str]:
     """Return the numbers that the page's sentences name."""
     found, tiles = load(__file__)["forms"], load(__file__)["tiles"]
-    longest, half = LENGTHS[-1], LENGTHS[-2]
+    longest, half, errors = LENGTHS[-1], LENGTHS[-2], lse_errors()
+    four = 4 * HEADS * BYTES * TOKENS / 2**30  # GiB, times the length of a row
 
     def memory(form: str, length: int = longest) -> float:
         return found("memory", form=form, length=length)
@@ -187,6 +226,17 @@ def numbers() -> dict[str, str]:
         "output": f"{HEADS * TOKENS * SIZE * BYTES / 2**20:.0f} MiB",
         "head_keys": f"{2 * TOKENS * SIZE * BYTES / 2**20:.0f} MiB",
         "head_scores": f"{TOKENS**2 * BYTES / 2**20:.0f} MiB",
+        "hbm_tiles": f"{four * SIZE:.1f} GiB",
+        "hbm_explicit": f"{four * TOKENS:.0f} GiB",
+        **{
+            f"share_{rows}": f"{tiles_moved(*of, rows) / explicit_moved(*of, rows):.2f}"
+            for rows in (64, 128)
+            for of in [(TOKENS, SIZE)]
+        },
+        "far": f"{FAR:,.0f}",
+        "far_step": power_of_ten(2.0 ** (math.floor(math.log2(FAR)) - 23)),
+        "far_tiles": power_of_ten(errors["tiles"]),
+        "far_explicit": power_of_ten(errors["explicit"]),
         "lower_right": LOWER_RIGHT,
         "deterministic": DETERMINISTIC,
         "kept_tiles": f"{len(tiles_of(TOKENS, 64, 64, causal=True)):,}",

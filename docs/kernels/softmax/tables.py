@@ -34,6 +34,8 @@ COUNTS = tuple(2**power for power in range(6, 15))
 ORDERS = ("one", "block", "pairs")
 ORDER_BLOCK, ROWS = 64, 256
 MANY_KEYS, MANY_QUERIES, DRAWS = 2**17, 32, 10
+FEW_KEYS, LIBRARY_ROWS = 1024, 64
+FAR_SCORE = 2000.0  # the scores of the page's first sentence
 
 
 def edge(dtype: torch.dtype, *, upper: bool) -> float:
@@ -70,6 +72,11 @@ def _large(number: float) -> str:
         return f"{number:,.0f}"
     power = math.floor(math.log10(number))
     return rf"${number / 10**power:.1f} \cdot 10^{{{power}}}$"
+
+
+def _small(number: float) -> str:
+    digit, power = f"{number:.0e}".split("e")
+    return rf"${digit} \cdot 10^{{{int(power)}}}$"
 
 
 def inputs() -> dict[str, Tensor]:
@@ -145,6 +152,44 @@ def _pairs(powers: Tensor) -> Tensor:
 
 
 @cache
+def library_errors(count: int) -> tuple[float, float]:
+    """Return the mean error of torch.softmax's sum of so many powers, and of torch.sum's, in ulp.
+
+    The sum inside torch.softmax is read off the weight of the best key, whose power is 1.
+    """
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.rand(LIBRARY_ROWS, count, generator=generator).log()
+    scores[:, 0] = 0
+    powers = scores.exp()
+    exact = powers.double().sum(-1)
+    last_place = 2.0 ** (exact.log2().floor() - 23)
+    inside = 1 / torch.softmax(scores, -1)[:, 0].double()
+    first, second = (
+        ((total - exact).abs() / last_place).mean().item()
+        for total in (inside, powers.sum(-1).double())
+    )
+    return first, second
+
+
+@cache
+def lse_errors() -> tuple[float, float]:
+    """Return the mean relative error of weights at scores near FAR_SCORE, in float32.
+
+    Made from the log-sum-exp, and made from maximum and sum.
+    """
+    scores = torch.randn(64, 512, generator=torch.Generator().manual_seed(0)) + FAR_SCORE
+    exact = torch.softmax(scores.double(), -1)
+    top = scores.amax(-1, keepdim=True)
+    powers = torch.exp(scores - top)
+    total = powers.sum(-1, keepdim=True)
+    one, two = (
+        ((weights - exact).abs() / exact).mean().item()
+        for weights in (torch.exp(scores - (top + total.log())), powers / total)
+    )
+    return one, two
+
+
+@cache
 def rule_ratios() -> list[float]:
     """Return the online softmax's error over PyTorch's at many keys, sorted, of some draws."""
     found = []
@@ -173,6 +218,8 @@ def numbers() -> dict[str, str]:
     errors, rule = order_errors(), example("kernels/softmax/rule")
     ratios = rule_ratios()
     wrong = (rule["mine"] / rule["theirs"]).item()
+    few, many = library_errors(FEW_KEYS), library_errors(MANY_KEYS)
+    lse_one, lse_two = lse_errors()
     stuck = example("kernels/softmax/ones")["total"].item()
     return {
         "float16_over": f"{edge(torch.float16, upper=True):.1f}",
@@ -189,6 +236,15 @@ def numbers() -> dict[str, str]:
         "many_draws": str(DRAWS),
         "many_beyond": str(sum(ratio > 2 for ratio in ratios)),
         "many_most": f"{ratios[-1]:.1f}",
+        "few_keys": f"{FEW_KEYS:,}",
+        "softmax_few": f"{few[0]:.1f}",
+        "softmax_many": f"{many[0]:.1f}",
+        "sum_few": f"{few[1]:.1f}",
+        "sum_many": f"{many[1]:.1f}",
+        "far": f"{FAR_SCORE:,.0f}",
+        "far_step": _small(2.0 ** (math.floor(math.log2(FAR_SCORE)) - 23)),
+        "far_one": _small(lse_one),
+        "far_two": _small(lse_two),
         "draws": str(ROWS),
         "longest": f"{COUNTS[-1]:,}",
         "order_block": str(ORDER_BLOCK),
