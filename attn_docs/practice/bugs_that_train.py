@@ -12,8 +12,8 @@ def rounds(batch: int, generator: torch.Generator) -> Tensor:
     """Return rows of tokens (batch, 13): four tokens over and over, padded on the left with 0.
 
     Token k comes 1/k as often as token 1, much as frequent and rare words do in a language. A row
-    has 7 to 13 tokens. Three places back stands the next token; without looking back, all that can
-    be known is how frequent each token is.
+    has 7 to 13 tokens. From the second round on, the next token stands three places back; without
+    looking back, all that can be known is how frequent each token is.
 
     Args:
         batch: Number of rows.

@@ -119,7 +119,10 @@ _EXAMPLE = {"n": 3, "m": 5, "d": 4, "e": 2}
 def block_diagram(language: str) -> str:
     """Draw what becomes of queries, keys and values, with the shape on every arrow."""
     text = texts(__file__, "block-diagram", language)
-    stages = texts(draw.__file__, "stages", language) | {"mask": text["mask"]}
+    stages = texts(draw.__file__, "stages", language) | {
+        "mask": text["mask"],
+        "scale": text["scale"],
+    }
     drawing = canvas(340, 428)
     middle, width, height, pitch = 112, 224, 32, 64
     for name, shape, x in (("Q", "nd", 1), ("K", "md", 123), ("V", "me", 239)):
@@ -128,7 +131,7 @@ def block_diagram(language: str) -> str:
     arrow(drawing, (173, 47), (173, 71))
     rows = (
         ("score", "QKᵀ", "scores"),
-        ("score", "÷ √d", "scores"),
+        ("scale", "÷ √d", "scores"),
         ("mask", "+ M", "scores"),
         ("normalise", text["softmax"], "weights"),
         ("mix", text["mixing"], ""),

@@ -18,28 +18,30 @@ bugs = (inverted_mask, zero_one_added, mask_on_query_axis, four_axis_mask, finit
 ways = {"right": right} | {bug.__name__.rpartition(".")[2]: bug.attention for bug in bugs}
 torch.manual_seed(0)
 query, key, value = (torch.randn(3, 4, 8, dtype=torch.float64) for _ in range(3))  # b n d
+identity = torch.eye(4, dtype=torch.float64).expand(3, 4, 4)  # as values: the weights come out
 
 for lengths in ([3, 2, 0], [3, 2, 1]):  # with an empty text, and without one
     is_word = padding_mask(lengths, max_len=4)  # b m
-    wanted = is_word.any(dim=1)[:, None, None].double()  # b 1 1: 1, or 0 without a key
+    wanted = is_word.any(dim=1)[:, None].double()  # b 1: 1, or 0 without a key
     other = value.masked_fill(~is_word[:, :, None], 100.0)  # something else in the padding
-    print(f"{lengths}: row sums, change the padding")
+    print(f"{lengths}: row sums, zeros where forbidden, change the padding")
     for name, attend in ways.items():
-        sums = attend(query, key, torch.ones_like(value), is_word)
-        before, after = (attend(query, key, v, is_word) for v in (value, other))
-        checks = torch.allclose(sums, wanted), torch.allclose(before, after)
-        print(*("pass" if check else "FAIL" for check in checks), name)
-#> [3, 2, 0]: row sums, change the padding
-#> pass pass right
-#> FAIL FAIL inverted_mask
-#> FAIL FAIL zero_one_added
-#> FAIL FAIL mask_on_query_axis
-#> FAIL FAIL four_axis_mask
-#> FAIL FAIL finite_fill
-#> [3, 2, 1]: row sums, change the padding
-#> pass pass right
-#> pass FAIL inverted_mask
-#> pass FAIL zero_one_added
-#> pass FAIL mask_on_query_axis
-#> pass FAIL four_axis_mask
-#> pass pass finite_fill
+        weights = attend(query, key, identity, is_word)  # b n m
+        sums = torch.allclose(weights.sum(dim=-1), wanted)
+        zeros = not (weights * ~is_word[:, None, :]).any()
+        unmoved = torch.allclose(*(attend(query, key, v, is_word) for v in (value, other)))
+        print(*("pass" if check else "FAIL" for check in (sums, zeros, unmoved)), name)
+#> [3, 2, 0]: row sums, zeros where forbidden, change the padding
+#> pass pass pass right
+#> FAIL FAIL FAIL inverted_mask
+#> FAIL FAIL FAIL zero_one_added
+#> FAIL FAIL FAIL mask_on_query_axis
+#> FAIL FAIL FAIL four_axis_mask
+#> FAIL FAIL FAIL finite_fill
+#> [3, 2, 1]: row sums, zeros where forbidden, change the padding
+#> pass pass pass right
+#> pass FAIL FAIL inverted_mask
+#> pass FAIL FAIL zero_one_added
+#> pass FAIL FAIL mask_on_query_axis
+#> pass FAIL FAIL four_axis_mask
+#> pass pass pass finite_fill
