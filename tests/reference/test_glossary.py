@@ -101,7 +101,7 @@ def test_other_pages_stay_as_they_are(linked, page: str) -> None:
         (lambda text: text.replace('en = "KV cache"\n', ""), "kv-cache must have"),
         (lambda text: text.replace('aliases = ["GQA"', 'aliases = ["MQA"'), "['mqa'] twice"),
         (lambda text: text.replace('en = "mask"', 'en = "a mask"'), "must be sorted"),
-        (lambda text: text.replace("says.zh", "says.de", 1), "additive-attention must have"),
+        (lambda text: text.replace("says.zh", "says.de", 1), "ablation must have"),
     ],
 )
 def test_a_faulty_entry_is_refused(change, message: str, tmp_path: Path, monkeypatch) -> None:

@@ -40,7 +40,7 @@ def choice(language: str) -> str:
         box(group, 0, top, _WIDTH, _BOX)
         write(group, text["questions"][question], _WIDTH / 2, middle, 12)
         arrow(group, (_WIDTH + 2, middle), (_MATH - 2, middle))
-        write(group, text["no"], (_WIDTH + _MATH) / 2 - 3, middle - 9, 11.5)
+        write(group, text["no"], (_WIDTH + _MATH) / 2 - 3, middle - 7, 11.5)
         arrow(group, (_WIDTH / 2, top + _BOX + 1), (_WIDTH / 2, top + _ROW - 1))
         write(group, text["yes"], _WIDTH / 2 + 16, top + _BOX + 7, 11.5)
         drawing.append(group)
