@@ -26,7 +26,8 @@ def attention_kernels(call: Callable[[], object]) -> list[str]:
 
     The profiler tells, which hears of every operator that PyTorch starts, also from inside of
     modules and of compiled code. An attention that is written out as products and a softmax is
-    not among them, and neither is one over nothing, for which PyTorch starts no kernel. The
+    not among them. Neither are kernels that are not those of PyTorch's function (FlexAttention,
+    the package flash-attn), and an attention over nothing, for which no kernel is started. The
     backward pass is not counted.
 
     Args:

@@ -1,6 +1,8 @@
 """which_kernel: every operator of PyTorch is known, and what a page says of the choice holds."""
 
+import functools
 import itertools
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -218,6 +220,40 @@ def test_the_memory_of_one_length_is_what_is_stored() -> None:
     for way, size in now.items():
         kept = stored("memory", way=way, length=512, **{"pass": "forward"})
         assert size == pytest.approx(kept, rel=0.1)
+
+
+def test_a_boolean_mask_is_copied_into_a_float_one_and_a_float_one_is_not() -> None:
+    length = 256
+    with benchmark.one_thread():
+        plain = benchmark.sizes_of(length)
+        for told in benchmark.boolean(length):
+            heads = math.prod(benchmark.SHAPES[told["mask"]])
+            copy = heads * length * length * 4 / 2**20  # float32
+            assert told["value"] == pytest.approx(plain[told["way"]] + copy, rel=0.02)
+        tensors = normal(3, 1, 8, length, 64).float().unbind()
+        call = functools.partial(F.scaled_dot_product_attention, *tensors)
+        mask = torch.zeros(length, length)
+        sizes = [benchmark.allocated_mebibytes(c) for c in (call, lambda: call(mask))]
+    assert sizes[0] == pytest.approx(sizes[1], rel=0.02)
+
+
+def test_the_stored_memory_with_a_boolean_mask_is_that_without_and_the_copy() -> None:
+    stored, length = tables.load(str(tables.__file__)), benchmark.LONGEST
+    for way, (shape, lead) in itertools.product(benchmark.WAYS, benchmark.SHAPES.items()):
+        plain = stored["lengths"]("memory", way=way, length=length, **{"pass": "forward"})
+        copy = math.prod(lead) * length**2 * 4 / 2**20
+        found = stored["boolean"]("memory", way=way, mask=shape)
+        assert found == pytest.approx(plain + copy, rel=0.01)
+
+
+def test_an_inner_choice_undoes_the_outer_one_unseen() -> None:
+    def library() -> None:
+        with sdpa_kernel([FLASH, MATH]):
+            F.scaled_dot_product_attention(*qkv(2, 4), dropout_p=0.5)
+
+    with warnings.catch_warnings(), sdpa_kernel(FLASH):
+        warnings.simplefilter("error")
+        assert attention_kernels(library) == ["MATH"]
 
 
 # --- layers

@@ -114,9 +114,9 @@ def forms(language: str) -> str:
 
 
 class Copied(TorchDispatchMode):
-    """Counts the elements that are copied, and remembers whether a fused kernel ran."""
+    """Counts the bytes that are copied, and remembers whether a fused kernel ran."""
 
-    elements, fused = 0, False
+    size, fused = 0, False
 
     def __torch_dispatch__(  # noqa: D105
         self,
@@ -127,7 +127,7 @@ class Copied(TorchDispatchMode):
     ) -> object:
         result = func(*args, **(kwargs or {}))
         if "clone" in str(func) and isinstance(result, Tensor):
-            self.elements += result.numel()
+            self.size += result.nbytes
         self.fused |= "flash_attention" in str(func)
         return result
 
@@ -153,12 +153,12 @@ def kernel_calls() -> dict[str, tuple[tuple[Tensor, ...], dict[str, Any]]]:
 
 
 def kernels() -> dict[str, tuple[bool, float]]:
-    """Return, for each call, whether a fused kernel ran, and what was copied over the cache."""
+    """Return, for each call, whether a fused kernel ran, and the bytes copied over the cache's."""
     found = {}
     for name, ((query, key, value), options) in kernel_calls().items():
         with Copied() as copied:
             F.scaled_dot_product_attention(query, key, value, enable_gqa=True, **options)
-        found[name] = copied.fused, copied.elements / (key.numel() + value.numel())
+        found[name] = copied.fused, copied.size / (key.nbytes + value.nbytes)
     return found
 
 

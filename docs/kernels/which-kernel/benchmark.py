@@ -14,16 +14,17 @@ from docs._kit.measured import Measurement, measurement
 HEADS, HEAD_DIM = 8, 64
 LENGTHS = (128, 256, 512, 1024, 2048)
 LONGEST = LENGTHS[-1]
+SHAPES = {"n m": (1, 1), "b h n m": (1, HEADS)}  # of a boolean mask, before queries and keys
 MASKED = 1024  # queries and keys where masks are compared
 SECONDS = 8.0  # for the calls that are compared, in turns; the least time of each counts
 
 Attend = Callable[..., Tensor]
 
 
-def math(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def math(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
     """Attend by the fallback."""
     with sdpa_kernel(SDPBackend.MATH):
-        return F.scaled_dot_product_attention(query, key, value)
+        return F.scaled_dot_product_attention(query, key, value, mask)
 
 
 WAYS: dict[str, Attend] = {"fused": F.scaled_dot_product_attention, "math": math}
@@ -52,6 +53,7 @@ def measure() -> dict[str, Measurement]:
         return {
             "lengths": measurement(lengths, threads=1),
             "masks": measurement(masks(), threads=1),
+            "boolean": measurement(boolean(LONGEST), threads=1),
         }
 
 
@@ -80,6 +82,20 @@ def both(length: int) -> list[dict[str, object]]:
             told = {"pass": name, "length": length, "way": way, "kernel": kernel_of(calls[way])}
             values.append({**told, "quantity": "time", "value": ratio, "unit": "ratio"})
             size = round(allocated_mebibytes(calls[way]), 2)
+            values.append({**told, "quantity": "memory", "value": size, "unit": "MiB"})
+    return values
+
+
+def boolean(length: int) -> list[dict[str, object]]:
+    """Return the memory of both kernels' forward pass with a boolean mask, by its shape."""
+    tensors = torch.randn(3, 1, HEADS, length, HEAD_DIM).unbind()
+    values: list[dict[str, object]] = []
+    for shape, lead in SHAPES.items():
+        mask = torch.ones(*lead, length, length, dtype=torch.bool)
+        for way, attend in WAYS.items():
+            call = functools.partial(forward, attend, (*tensors, mask))
+            told = {"way": way, "mask": shape, "kernel": kernel_of(call)}
+            size = round(allocated_mebibytes(call), 2)
             values.append({**told, "quantity": "memory", "value": size, "unit": "MiB"})
     return values
 

@@ -295,6 +295,11 @@ def numbers() -> dict[str, str]:
     lengths, masks = measured["lengths"], measured["masks"]
     longest = {"pass": "forward", "length": benchmark.LONGEST}
     sizes = {way: lengths("memory", way=way, **longest) for way in benchmark.WAYS}
+    boolean = measured["boolean"]
+    shapes = {
+        (way, shape): boolean("memory", way=way, mask=shape)
+        for way, shape in itertools.product(benchmark.WAYS, benchmark.SHAPES)
+    }
     forward = [
         lengths("time", way="math", length=length, **{"pass": "forward"})
         for length in benchmark.LENGTHS
@@ -311,6 +316,10 @@ def numbers() -> dict[str, str]:
         "fused_memory": f"{sizes['fused']:.1f} MiB",
         "math_memory": f"{sizes['math']:.0f} MiB",
         "memory_ratio": f"{sizes['math'] / sizes['fused']:.0f}",
+        "boolean_memory": f"{shapes['fused', 'n m']:.1f} MiB",
+        "boolean_heads_memory": f"{shapes['fused', 'b h n m']:.1f} MiB",
+        "boolean_ratio": f"{shapes['math', 'n m'] / shapes['fused', 'n m']:.0f}",
+        "boolean_heads_ratio": f"{shapes['math', 'b h n m'] / shapes['fused', 'b h n m']:.0f}",
         "no_batch": f"{masks('time', way='no batch'):.1f}",
         "all_true": f"{masks('time', way='all true'):.2f}",
         "causal_mask": f"{masks('time', way='causal mask'):.2f}",

@@ -1,7 +1,7 @@
 import torch
 from torch._C import _get_sdp_priority_order  # private: it may change
 from torch.backends import cuda
-from torch.nn.attention import SDPBackend
+from torch.nn.attention import SDPBackend, current_flash_attention_impl
 
 from attn_docs import which_kernel
 
@@ -19,6 +19,7 @@ def ask(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, enabl
         print(name, can_use(params, debug=True))
     options = {"dropout_p": dropout_p, "is_causal": is_causal, "enable_gqa": enable_gqa}
     print("it ran", which_kernel(query, key, value, attn_mask, **options))
+    print("flash is", current_flash_attention_impl() or "the built-in one")
     order = _get_sdp_priority_order()  # settled by the first call
     print("asked in the order", [SDPBackend(number).name for number in order])
 
