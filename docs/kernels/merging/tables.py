@@ -113,8 +113,9 @@ def merge_error(shift: int) -> str:
     outputs = [(score.softmax(-1) @ value).float() for score, value in parts]
     merged, _ = merge_attention(outputs, [s.logsumexp(-1).float() for s, _ in parts])
     error = (merged.double() - scores.softmax(-1) @ values).abs().max().item()
-    digit, exponent = f"{error:.0e}".split("e-")
-    return f"{digit} · 10⁻{exponent.lstrip('0').translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+    digit, power = f"{error:.0e}".split("e-")
+    raised = str(int(power)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{digit} · 10⁻{raised}"
 
 
 def numbers() -> dict[str, str]:
