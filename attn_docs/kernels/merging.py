@@ -89,7 +89,8 @@ def merge_attention(outputs: Sequence[Tensor], lses: Sequence[Tensor]) -> tuple[
     \operatorname{lse} = \log \sum_p \exp(\operatorname{lse}_p)$$
 
     Exact, in any order and any grouping: the result is a part itself. A part whose log-sum-exp is
-    −∞ had nothing to attend to and has no influence, whatever its output holds.
+    −∞ had nothing to attend to and has no influence, whatever its output holds. One of +∞, which
+    FlashAttention-2 returns for a query without keys, gives NaN: turn it into −∞ first.
 
     Args:
         outputs: For each part (…, n, e), all of one shape and dtype.

@@ -172,6 +172,16 @@ def test_pytorchs_own_kernel_gives_parts_that_merge() -> None:
     assert error(output, torch_attention(query, key, value)) <= TOLERANCE
 
 
+def test_plus_infinity_is_nan_and_harmless_once_it_is_minus_infinity() -> None:
+    """FlashAttention-2 returns it for a query without keys; the page says what to write."""
+    outputs, lse = [torch.ones(1, 2), torch.zeros(1, 2)], torch.tensor([torch.inf])
+    assert merge_attention(outputs, [torch.zeros(1), lse])[0].isnan().all()
+    lse = lse.masked_fill(lse == torch.inf, -torch.inf)
+    output, merged = merge_attention(outputs, [torch.zeros(1), lse])
+    assert output.equal(outputs[0])
+    assert merged.equal(torch.zeros(1))
+
+
 @pytest.mark.filterwarnings("ignore:flex_attention called without")
 def test_what_pytorch_returns_for_a_query_without_keys() -> None:
     """FlexAttention's log-sum-exp is natural and may be merged; that of the CPU's kernel is 0."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import torch
 
-from attn_docs import load_models, ring_tiles
+from attn_docs import load_models, merge_attention, ring_tiles
 from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
@@ -19,6 +19,7 @@ LAYERS, HEADS = MODEL.config.full_layers, MODEL.num_heads
 KV_HEADS, HEAD_DIM = MODEL.config.num_kv_heads, MODEL.config.head_dim
 MACHINES, KEYS = 8, MODEL.context
 PROCESSORS = 132  # of an H100 SXM
+HIGH, HIGHER = 2_000, 200_000  # log-sum-exps that cost digits in float32
 READ_TORCH = "2.13"  # the release whose source was read
 
 
@@ -103,6 +104,20 @@ def merge_bytes() -> int:
     return LAYERS * HEADS * (HEAD_DIM * 2 + HEAD_DIM * 4 + 4)
 
 
+def merge_error(shift: int) -> str:
+    """Return the largest error of eight parts merged in float32, at scores near `shift`."""
+    make = torch.Generator().manual_seed(0)
+    scores = shift + torch.randn(64, 512, generator=make, dtype=torch.float64)
+    values = torch.randn(512, 16, generator=make, dtype=torch.float64)
+    parts = list(zip(scores.chunk(8, -1), values.chunk(8), strict=True))
+    outputs = [(score.softmax(-1) @ value).float() for score, value in parts]
+    merged, _ = merge_attention(outputs, [s.logsumexp(-1).float() for s, _ in parts])
+    error = (merged.double() - scores.softmax(-1) @ values).abs().max().item()
+    digit, power = f"{error:.0e}".split("e-")
+    raised = str(int(power)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{digit} · 10⁻{raised}"
+
+
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     plain, even = (totals(zigzag=way) for way in (False, True))
@@ -127,6 +142,10 @@ def numbers() -> dict[str, str]:
         "sent": str(sent),
         "limit": f"{math.log(torch.finfo(torch.float32).max):.1f}",
         "lse_of_two_and_three": f"{math.log(math.exp(2) + math.exp(3)):.2f}",
+        "high": f"{HIGH:,}",
+        "higher": f"{HIGHER:,}",
+        "error_high": merge_error(HIGH),
+        "error_higher": merge_error(HIGHER),
         "base_two": f"{1 / math.log(2):.2f}",
         "plain_first": str(plain[0]),
         "plain_last": str(plain[-1]),

@@ -148,7 +148,7 @@ def blocks(language: str) -> str:
     place = 0
     for k, length in enumerate(BLOCK_LENGTHS):
         wide = length / BLOCK * cell
-        label = text["document"].format(number=k + 1)
+        label = text["document"].format(number=k)
         short = label if wide > 60 else str(k + 1)
         write(drawing, short, left + place + wide / 2, top - 9, 11)
         write(drawing, str(k + 1), left - 14, top + place + wide / 2, 11)

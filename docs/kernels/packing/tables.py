@@ -202,6 +202,7 @@ def numbers() -> dict[str, Any]:
         "padding_packed": f"{1 - real / found['dense'][0]:.1%}",
         "rows": str(len(first_fit(lengths, ROOM))),
         "dense": f"{found['dense'][1] / least:.1f}",
+        "sorted_scores": f"{found['sorted'][1] / least:.1f}",
         "padded_scores": f"{found['random'][1] / least:.1f}",
         "gradient": f"{leak_of('positions')[0]:.2f}",
         "gradient_before": f"{leak_of('nothing')[0]:.2f}",

@@ -4,10 +4,11 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 
 @torch.no_grad()
-def leaks(model, **options):  # does the second document notice what the first one is?
-    tokens = torch.randint(model.config.vocab_size, (1, 9))  # a document of four, one of five
+def leaks(model, rows=1, **options):  # does the second document notice what the first one is?
+    size = model.get_input_embeddings().num_embeddings
+    tokens = torch.randint(size, (rows, 9), device=model.device)  # documents of four and of five
     other = tokens.clone()
-    other[:, :4] = (other[:, :4] + 1) % model.config.vocab_size
+    other[:, :4] = (other[:, :4] + 1) % size
     first, second = (model(x, **options).logits[:, 4:] for x in (tokens, other))
     return not torch.equal(first, second)
 
@@ -20,7 +21,7 @@ print(leaks(model, position_ids=positions))
 #> True
 print(leaks(model, position_ids=positions, use_cache=False))  # the repair
 #> False
-ids = positions.eq(0).cumsum(-1)  # 1 1 1 1 2 2 2 2 2
+ids = positions.eq(0).cumsum(-1) - 1  # 0 0 0 0 1 1 1 1 1
 own = (ids[:, :, None] == ids[:, None, :]).tril()[:, None]  # b 1 n n, True where allowed
 print(leaks(model, position_ids=positions, attention_mask=own))  # another repair: sdpa only
 #> False
