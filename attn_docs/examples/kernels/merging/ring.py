@@ -20,10 +20,10 @@ def work(rank, ranks, file, whole, results):
 
 
 if __name__ == "__main__":
-    torch.set_default_dtype(torch.float64)
-    whole = [torch.randn(2, 3, 64, 8) for _ in range(3)]  # b h n d: query, key, value
+    exact = torch.float64
+    whole = [torch.randn(2, 3, 64, 8, dtype=exact) for _ in range(3)]  # b h n d: query, key, value
     for ranks in (2, 4):
-        results = torch.zeros(4, ranks, 2, 3, 64 // ranks, 8).share_memory_()
+        results = torch.zeros(4, ranks, 2, 3, 64 // ranks, 8, dtype=exact).share_memory_()
         with tempfile.TemporaryDirectory() as folder:
             arguments = (ranks, f"{folder}/meet", whole, results)
             mp.start_processes(work, arguments, nprocs=ranks, start_method="fork")
