@@ -14,6 +14,7 @@ from attn_docs._checks import (
     check_query_key,
     check_value,
 )
+from attn_docs._dtypes import at_least_float32
 from attn_docs.foundations.masks import causal_mask
 
 
@@ -60,7 +61,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) ->
     check_float_tensor("scores", scores, min_axes=1)
     check_axis("dim", dim, scores.ndim)
     check_mask("mask", mask, tuple(scores.shape), scores)
-    return _masked_softmax(_at_least_float32(scores), mask, dim).to(scores.dtype)
+    return _masked_softmax(at_least_float32(scores), mask, dim).to(scores.dtype)
 
 
 def attention_weights(
@@ -179,7 +180,7 @@ def scaled_dot_product_attention(
     weights = torch.dropout(weights, dropout_p, train=True)
     if enable_gqa:
         value = _repeat_heads(value, query.size(-3))
-    return (weights @ _at_least_float32(value)).to(query.dtype)  # … n e
+    return (weights @ at_least_float32(value)).to(query.dtype)  # … n e
 
 
 def _weights(
@@ -190,7 +191,7 @@ def _weights(
     scale: float | None,
     enable_gqa: bool,
 ) -> Tensor:
-    query, key = _at_least_float32(query), _at_least_float32(key)
+    query, key = at_least_float32(query), at_least_float32(key)
     if enable_gqa:
         key = _repeat_heads(key, query.size(-3))
     if scale is None:
@@ -212,11 +213,6 @@ def _masked_softmax(scores: Tensor, mask: Tensor | None, dim: int) -> Tensor:
     # softmax of a row of −∞ is NaN, forward and backward: such a row is set aside
     empty = (scores == float("-inf")).all(dim, keepdim=True)
     return torch.softmax(scores.masked_fill(empty, 0.0), dim).masked_fill(empty, 0.0)
-
-
-def _at_least_float32(x: Tensor) -> Tensor:
-    # rounding scores and weights to half precision costs several times PyTorch's error
-    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
 def _repeat_heads(x: Tensor, heads: int) -> Tensor:

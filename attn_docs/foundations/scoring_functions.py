@@ -13,8 +13,9 @@ from attn_docs._checks import (
     check_scores,
     check_sequences,
 )
+from attn_docs._dtypes import at_least_float32
 from attn_docs.foundations._padding import padded_mask
-from attn_docs.foundations.scaled_dot_product import _at_least_float32, _masked_softmax
+from attn_docs.foundations.scaled_dot_product import _masked_softmax
 
 
 class ScoreAttention(nn.Module):
@@ -100,7 +101,7 @@ class ScoreAttention(nn.Module):
         check_flag("need_weights", need_weights)
         scores = self.score(query, key)  # b n m
         check_scores(f"{type(self).__name__}.score", scores, shape)
-        scores, value = _at_least_float32(scores), _at_least_float32(value)
+        scores, value = at_least_float32(scores), at_least_float32(value)
         weights = self.dropout(_masked_softmax(scores, attn_mask, -1))  # b n m
         output = (weights.to(value.dtype) @ value).to(query.dtype)  # b n e
         return (output, weights.to(query.dtype)) if need_weights else output
@@ -145,7 +146,7 @@ class DotProductAttention(ScoreAttention):
         check_last_size("key", key, "query's size", query.size(-1))
         # without features every score is 0 anyway
         scale = 1 / math.sqrt(max(query.size(-1), 1)) if self.scale is None else self.scale
-        return _at_least_float32(query) @ _at_least_float32(key).mT * scale
+        return at_least_float32(query) @ at_least_float32(key).mT * scale
 
 
 class GaussianAttention(ScoreAttention):
@@ -185,6 +186,6 @@ class GaussianAttention(ScoreAttention):
     def score(self, query: Tensor, key: Tensor) -> Tensor:
         """Return minus every squared distance over 2·width², (batch, n, m)."""
         check_last_size("key", key, "query's size", query.size(-1))
-        query, key = _at_least_float32(query), _at_least_float32(key)
+        query, key = at_least_float32(query), at_least_float32(key)
         differences = (query.unsqueeze(-2) - key.unsqueeze(-3)) / self.width  # b n m d
         return -differences.square().sum(-1) / 2

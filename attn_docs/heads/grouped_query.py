@@ -14,6 +14,7 @@ from attn_docs._checks import (
     check_query_key,
     check_value,
 )
+from attn_docs._dtypes import at_least_float32
 from attn_docs.foundations.masks import causal_mask
 from attn_docs.foundations.scaled_dot_product import (
     masked_softmax,
@@ -122,8 +123,7 @@ def grouped_query_attention_broadcast(
     """
     _check(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     dtype, groups = query.dtype, key.size(1)
-    if dtype in (torch.float16, torch.bfloat16):
-        query, key, value = query.float(), key.float(), value.float()
+    query, key, value = (at_least_float32(x) for x in (query, key, value))
     query = _split_groups(query, groups)  # b g r n d
     if scale is None:
         scale = 1 / math.sqrt(max(query.size(-1), 1))

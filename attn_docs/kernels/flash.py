@@ -15,6 +15,7 @@ from attn_docs._checks import (
     check_size,
     check_value,
 )
+from attn_docs._dtypes import at_least_float32 as _wide
 
 
 class _Call(NamedTuple):
@@ -263,8 +264,3 @@ def _grouped(
         own = groups if mask.size(-3) > 1 else (1, 1)
         mask = mask.reshape(*mask.shape[:-3], *own, *mask.shape[-2:])
     return query, key, value, mask
-
-
-def _wide(x: Tensor) -> Tensor:
-    # rounding scores and sums to half precision costs several times PyTorch's error
-    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x

@@ -19,6 +19,7 @@ from attn_docs._checks import (
     check_size,
     check_value,
 )
+from attn_docs._dtypes import at_least_float32
 from attn_docs.foundations.scaled_dot_product import masked_softmax
 
 INF = math.inf
@@ -120,7 +121,7 @@ def merge_attention(outputs: Sequence[Tensor], lses: Sequence[Tensor]) -> tuple[
         Ye et al., "FlashInfer", section 2.2, arXiv:2501.01005 (2025).
     """
     _check_parts(outputs, lses)
-    lse = torch.stack(tuple(lses)).to(_precision(lses[0]))  # p … n
+    lse = at_least_float32(torch.stack(tuple(lses)))  # p … n
     output = torch.stack(tuple(outputs)).to(lse.dtype)  # p … n e
     output = output.masked_fill((lse == -INF).unsqueeze(-1), 0.0)
     weights = masked_softmax(lse, dim=0).unsqueeze(-1)  # p … n 1
@@ -524,8 +525,7 @@ def _attend(
 def _scores(
     query: Tensor, key: Tensor, attn_mask: Tensor | None, first_key: int | None, scale: float | None
 ) -> Tensor:
-    dtype = _precision(query)
-    scores = query.to(dtype) @ key.to(dtype).mT * _scale(query, scale)  # … n m
+    scores = at_least_float32(query) @ at_least_float32(key).mT * _scale(query, scale)  # … n m
     if first_key is not None:
         n, m = scores.shape[-2:]
         keys = first_key + torch.arange(m, device=query.device)
@@ -547,10 +547,6 @@ def _log_sum_exp(scores: Tensor, dim: int) -> Tensor:
 
 def _scale(query: Tensor, scale: float | None) -> float:
     return 1 / math.sqrt(max(query.size(-1), 1)) if scale is None else scale
-
-
-def _precision(x: Tensor) -> torch.dtype:
-    return torch.promote_types(x.dtype, torch.float32)
 
 
 def _check_parts(outputs: Sequence[Tensor], lses: Sequence[Tensor]) -> None:

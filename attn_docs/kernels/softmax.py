@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from attn_docs._checks import check_axis, check_float_tensor, check_same_kind
+from attn_docs._dtypes import at_least_float32
 
 
 def stable_softmax(scores: Tensor, dim: int = -1) -> Tensor:
@@ -46,7 +47,7 @@ def stable_softmax(scores: Tensor, dim: int = -1) -> Tensor:
     check_axis("dim", dim, scores.ndim)
     if not scores.size(dim):
         return scores.clone()
-    computed = _at_least_float32(scores)
+    computed = at_least_float32(scores)
     top = _finite(computed.detach().amax(dim, keepdim=True))
     powers = torch.exp(computed - top)
     return (powers / _not_zero(powers.sum(dim, keepdim=True))).to(scores.dtype)
@@ -105,7 +106,7 @@ class OnlineSoftmax:
         """
         self._check(scores, values)
         self._dtype = scores.dtype
-        scores, values = _at_least_float32(scores), _at_least_float32(values)
+        scores, values = at_least_float32(scores), at_least_float32(values)
         top, total, mixed = self._sums or _start(scores, values)
 
         highest = torch.cat((top[..., None], scores.detach()), dim=-1).amax(-1)  # … n
@@ -185,7 +186,3 @@ def _finite(top: Tensor) -> Tensor:
 def _not_zero(total: Tensor) -> Tensor:
     """Return what is divided by; only a row of −∞ alone has the sum 0, as a maximum gives 1."""
     return total.masked_fill(total == 0, 1.0)
-
-
-def _at_least_float32(x: Tensor) -> Tensor:
-    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x

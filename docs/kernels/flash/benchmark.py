@@ -12,6 +12,7 @@ from attn_docs import flash_attention, scaled_dot_product_attention
 from docs._kit.measure import (
     allocated_mebibytes,
     kernel_of,
+    least_seconds,
     one_thread,
 )
 from docs._kit.measured import Measurement, measurement
@@ -40,17 +41,6 @@ def draw(length: int) -> tuple[Tensor, ...]:
     return tuple(torch.randn(1, 1, length, HEAD_DIM, requires_grad=True) for _ in range(3))
 
 
-def least_cpu_seconds(calls: list[Callable[[], object]]) -> list[float]:
-    """Return each call's least processor time; they take turns, alone in the count."""
-    least, end = [float("inf")] * len(calls), time.perf_counter() + SECONDS
-    while time.perf_counter() < end:
-        for index, call in enumerate(calls):
-            start = time.process_time()
-            call()
-            least[index] = min(least[index], time.process_time() - start)
-    return least
-
-
 def of_forms() -> list[dict[str, object]]:
     """Measure forward and backward of the forms at each length."""
     values: list[dict[str, object]] = []
@@ -61,7 +51,7 @@ def of_forms() -> list[dict[str, object]]:
     for length in LENGTHS:
         inputs = draw(length)
         calls = {name: partial(step, attend, inputs) for name, attend in FORMS.items()}
-        times = least_cpu_seconds(list(calls.values()))
+        times = least_seconds(list(calls.values()), SECONDS, clock=time.process_time)
         for (name, call), seconds in zip(calls.items(), times, strict=True):
             of = {"form": name, "length": length, "kernel": kernels[name]}
             memory = allocated_mebibytes(call)
@@ -76,7 +66,9 @@ def of_tiles() -> list[dict[str, object]]:
     full = partial(step, flash_attention, inputs)
     causal = partial(step, flash_attention, inputs, is_causal=True)
     sized = [partial(step, flash_attention, inputs, block_q=b, block_k=b) for b in BLOCKS]
-    whole, skipping, *others = least_cpu_seconds([full, causal, *sized])
+    whole, skipping, *others = least_seconds(
+        [full, causal, *sized], SECONDS, clock=time.process_time
+    )
     kernel = kernel_of(partial(step, flash_attention, draw(LENGTHS[0])))
     of = {"kernel": kernel, "unit": "ratio"}
     values: list[dict[str, object]] = [{**of, "quantity": "causal", "value": skipping / whole}]
