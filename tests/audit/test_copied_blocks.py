@@ -25,11 +25,18 @@ APART = (
     "else:\n    exec({0!r})\n    os._exit(0)"
 )
 
+# a block's names are the main module's, where PyTorch's compiler looks for them
+RUNNER = """
+import json, sys, types
+for block in json.load(sys.stdin):
+    main = sys.modules["__main__"] = types.ModuleType("__main__")
+    exec(block, vars(main))
+"""
+
 
 def run(python: Path, blocks: list[str]) -> list[str]:
     """Run blocks in one interpreter, each with names of its own; return what they print."""
-    runner = "import json, sys\nfor b in json.load(sys.stdin): exec(b, {'__name__': '__main__'})"
-    command, given = [python, "-I", *WARNINGS, "-c", runner], json.dumps(blocks)
+    command, given = [python, "-I", *WARNINGS, "-c", RUNNER], json.dumps(blocks)
     done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

@@ -10,7 +10,7 @@ slopes = 2.0 ** (-8 / h * torch.arange(1, h + 1))  # one for each head; h is a p
 
 
 def alibi(score, b, head, q, kv):
-    return score - 2.0 ** (-2.0 * (head + 1)) * (q - kv)  # the slopes of four heads
+    return score - slopes[head] * (q - kv)
 
 
 def soft_cap(score, b, head, q, kv):
