@@ -66,12 +66,16 @@ from attn_docs.memory.kv_memory import (
     load_models,
     longest_context,
 )
+from attn_docs.position.extrapolation import extrapolation
+from attn_docs.position.relative import relative
 from attn_docs.position.rotary import (
     RotaryEmbedding,
     apply_rotary,
     rotary_to_half_split,
     rotary_to_interleaved,
 )
+from attn_docs.position.rotary_scaling import rotary_scaling
+from attn_docs.position.sinusoidal import sinusoidal
 from attn_docs.self_attention.four_steps import (
     FusedSelfAttention,
     MaskedSelfAttention,
@@ -115,6 +119,7 @@ __all__ = [
     "document_mask",
     "document_positions",
     "encode_step_by_step",
+    "extrapolation",
     "flash_attention",
     "grouped_query_attention_broadcast",
     "grouped_query_attention_repeat",
@@ -134,13 +139,16 @@ __all__ = [
     "packed_attention",
     "padding_mask",
     "projection_cost",
+    "relative",
     "ring_attention",
     "ring_join",
     "ring_split",
     "ring_tiles",
+    "rotary_scaling",
     "rotary_to_half_split",
     "rotary_to_interleaved",
     "scaled_dot_product_attention",
+    "sinusoidal",
     "sliding_window_mask",
     "split_heads",
     "split_kv_attention",

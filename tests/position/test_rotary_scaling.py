@@ -1,0 +1,9 @@
+"""rotary_scaling against an independent implementation, and its properties."""
+
+import pytest
+
+from attn_docs import rotary_scaling
+
+
+def test_agrees_with_an_independent_implementation() -> None:
+    pytest.fail(f"TODO: compare {rotary_scaling.__name__} in float64, values and gradients")
