@@ -9,7 +9,7 @@ from torch import Tensor
 from attn_docs.model.induction import SYMBOLS
 from attn_docs.model.induction_circuits import copy_circuit, match_circuit
 from docs._kit import chart
-from docs._kit.draw import ACCENT, INK, canvas, cells, finish, write
+from docs._kit.draw import ACCENT, ACCENT_2, INK, SHADE, arrow, canvas, cells, finish, write
 from docs._kit.measured import load
 from docs._kit.text import Words, texts
 
@@ -18,6 +18,38 @@ from .benchmark import EARLY, EVERY, LATE, SEEDS, UNTIL
 
 KEY = "model-induction"
 MAPPED = "zqvx-zqvx-zq"  # twice, and a little more
+
+
+def facts(language: str) -> str:
+    """Draw what each place of a text holds after layer 1, and what layer 2 does with it."""
+    text, shown, size, left = texts(__file__, "facts", language), tables.WORKED[0], 36, 78
+    upper, lower, last = 40, 84, len(tables.WORKED[0]) - 1
+    found = shown.index(shown[last]) + 1  # the place after the match
+    drawing = canvas(400, 152)
+    for name, y in (("me", upper), ("before", lower)):
+        write(drawing, text[name], left - 8, y + 15, 12, text_anchor="end")
+    for name, y, shift in (("me", upper, 0), ("before", lower, 1)):
+        group = drawsvg.Group(data_row=name)
+        for place in range(shift, len(shown)):
+            symbol, lit = shown[place - shift], place == found or (place == last and not shift)
+            shade = SHADE if lit else 0
+            at = (left + place * size, y, size - 4, 30)
+            colour = ACCENT_2 if shift else ACCENT
+            group.append(drawsvg.Rectangle(*at, fill=colour, fill_opacity=shade))
+            group.append(drawsvg.Rectangle(*at, fill="none", stroke=INK, stroke_opacity=0.35))
+            bold = {"font_weight": "bold"} if lit else {}
+            write(group, symbol, at[0] + size / 2 - 2, y + 15, 12 if shift else 15, **bold)
+        drawing.append(group)
+    target, asks = (left + (place + 0.5) * size - 2 for place in (found, last))
+    side = left + len(shown) * size + 10
+    way = (side - 13, upper + 15), (side, upper + 15), (side, 132), (target, 132)
+    arrow(drawing, *way, (target, lower + 32))
+    arrow(drawing, (target, upper - 1), (target, 20), (asks, 20), (asks, upper - 2))
+    of = {"last": shown[last], "found": shown[found], "text": shown}
+    write(drawing, text["take"].format(**of), (target + asks) / 2, 10, 12)
+    write(drawing, text["search"].format(**of), (target + asks) / 2, 144, 12)
+    desc = text["desc"].format(**of)
+    return finish(drawing.as_svg(header=""), f"{KEY}-facts", text["title"], desc, zoom=1.5)
 
 
 def worked(language: str) -> str:
@@ -175,6 +207,7 @@ def shares(circuit: Tensor) -> list[list[float]]:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
+    "facts": facts,
     "worked": worked,
     "maps": maps,
     "curve": curve,

@@ -30,13 +30,14 @@ from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import EARLY, LATE, LATELY, LAYERS, LONG_AGO, SEEDS, SEQUENCES, UNTIL
+from .benchmark import EARLY, LATE, LAYERS, LONG_AGO, SEEDS, SEQUENCES, UNTIL
 
 WORKED = ("zqvx-zqv", "the cat. the c", "plough")  # an unknown word, a known one, no repetition
 LEAST = 0.05  # smaller weights are not drawn
 LEAST_SHARE = 0.25  # smaller elements of a circuit, as shares of the largest, are not drawn
 TOP = 3  # predictions that are shown
 DISTANCE = 8  # places between query and key, where the match is shown
+FAR, FAR_SEGMENT = 120, 12  # a text longer than any in training, and what it repeats
 TWO_ENDS = "abcabdab"  # after the last token, two may follow
 
 
@@ -115,17 +116,21 @@ def compared(language: str) -> str:
     """Return what one and two layers learn, a row a model."""
     text, trained = texts(__file__, "compared", language), load(__file__)["trained"]
 
-    def row(layers: int, seed: int) -> tuple[str, ...]:
-        of = {"layers": layers, "seed": seed}
+    def span(digits: int, layers: int, quantity: str, **of: int) -> str:
+        found = [trained(quantity, layers=layers, seed=seed, **of) for seed in SEEDS]
+        least, most = (f"{end:.{digits}f}" for end in (min(found), max(found)))
+        return least if least == most else text["span"].format(least=least, most=most)
+
+    def row(layers: int) -> tuple[str, ...]:
         return (
-            text["name"].format(**of),
-            f"{trained('accuracy', **of):.3f}",
-            f"{trained('previous', layer=1, **of):.2f}",
-            f"{trained('induction', layer=layers, **of):.2f}",
+            text["names"][layers - 1],
+            span(3, layers, "accuracy"),
+            span(2, layers, "previous", layer=1),
+            span(2, layers, "induction", layer=layers),
         )
 
     previous, induction = even()
-    rows = [row(layers, seed) for layers in LAYERS for seed in SEEDS]
+    rows = [row(layers) for layers in LAYERS]
     rows.append((text["even"], "", f"{previous:.2f}", f"{induction:.2f}"))
     caption = text["caption"].format(sequences=SEQUENCES, steps=f"{STEPS:,}")
     return f"{table(text['header'], rows)}\n\n{trained.caption(caption, language)}"
@@ -238,23 +243,34 @@ def blind_choice(where: Tensor, examples: Examples) -> dict[str, str]:
     return found
 
 
+def of_new_layers() -> dict[str, str]:
+    """Return what short training reaches, keys of the token before, and longer texts."""
+    shifted = example("model/induction/shifted_keys")["reached"]
+    generator = torch.Generator().manual_seed(EXAMINED)
+    segment = torch.randint(len(SYMBOLS), (SEQUENCES, FAR_SEGMENT), generator=generator)
+    tokens = segment.repeat(1, FAR // FAR_SEGMENT + 1)[:, : FAR + 1]
+    with torch.no_grad():
+        right = (model()(tokens[:, :-1]).argmax(-1) == tokens[:, 1:]).double()
+    return {
+        "after_300": f"{example('model/induction/your_layer')['found']['right'][0]:.1f}",
+        "own_keys": f"{shifted['own keys']:.1f}",
+        "shifted_keys": f"{shifted['shifted keys']:.1f}",
+        "near_accuracy": f"{right[:, FAR_SEGMENT:CONTEXT].mean().item():.2f}",
+        "far_accuracy": f"{right[:, 80:].mean().item():.2f}",
+    }
+
+
 def of_one_layer() -> dict[str, str]:
     """Return where a single layer looks and what it predicts from there."""
     single = load(__file__)["single"]
     names = {
-        "lately": "lately",
         "long_ago": "long ago",
         "most_weight": "most weight",
         "answer_there": "answer in band",
-        "as_rule": "as the rule",
-        "as_rule_long": "as the rule, long",
     }
-    copied = min(single("copied", seed=seed) for seed in SEEDS)
     return {
-        "lately_to": str(len(LATELY)),
         "long_from": str(LONG_AGO[0]),
         "long_to": str(LONG_AGO[-1]),
-        "one_copied": f"{len(SYMBOLS) * copied:.0f}",
         **{name: f"{single(quantity, seed=0):.2f}" for name, quantity in names.items()},
     }
 
@@ -332,7 +348,6 @@ def numbers() -> dict[str, str]:
         "chance": f"{1 / len(SYMBOLS):.3f}",
         "two": f"{min(ends[2]):.2f}",
         "one": f"{max(ends[1]):.2f}",
-        "spread": f"{max(ends[2]) - min(ends[2]):.3f}",
         "until": str(UNTIL),
         "early_step": str(EARLY),
         "late_step": str(LATE),
@@ -349,6 +364,7 @@ def numbers() -> dict[str, str]:
         "copied": str(own(copy_circuit(model()))),
         "word": f"{word.likely[-1][0][1]:.2f}",
         **of_one_layer(),
+        **of_new_layers(),
         **of_rules(),
         **of_texts(),
         **{f"without_{name}": f"{found.accuracy:.2f}" for name, found in cut.items()},
