@@ -54,9 +54,9 @@ def mended(name: str, *, right: bool) -> ModuleType:
 
 
 @pytest.mark.formula(r"""
-X' = X + \operatorname{Attention}(\operatorname{norm}_1(X))
+X_\text{attended} = X + \operatorname{Attention}(\operatorname{norm}_1(X))
 \qquad
-X'' = X' + \operatorname{MLP}(\operatorname{norm}_2(X'))
+X_\text{out} = X_\text{attended} + \operatorname{MLP}(\operatorname{norm}_2(X_\text{attended}))
 """)
 def test_the_formula_of_a_block() -> None:
     block, x = trained(), normal(1, 5, SIZE)

@@ -27,7 +27,7 @@ SHOWN = ("verb", "pronoun", "animal", "dreaming")
 COUNTS = (2, 8, 32)
 
 _STREAM, _CELLS, _WIDTH, _HIGH = 22, 164, 58, 26
-_ROWS = {"unembedding": 40, "up": 116, "mlp": 174, "middle": 232, "attention": 290, "bottom": 348}
+_ROWS = {"logits": 88, "up": 150, "mlp": 208, "middle": 266, "attention": 324, "bottom": 382}
 
 
 def vectors() -> dict[str, list[float]]:
@@ -52,11 +52,18 @@ def next_words() -> dict[str, float]:
     return dict(zip(sentence["WORDS"], shares.tolist(), strict=True))
 
 
+def logits() -> dict[str, float]:
+    """Return the score of each word after "it"."""
+    sentence = example(f"{tables.EXAMPLES}/sentence")
+    scores = sentence["model"](sentence["tokens"])[0, -1]
+    return dict(zip(sentence["WORDS"], scores.tolist(), strict=True))
+
+
 def stream(language: str) -> str:
     """Draw the residual stream of "it" from the embedding to the next word."""
     text, rows = texts(__file__, "stream", language), vectors()
-    drawing = canvas(400, 412)
-    arrow(drawing, (_STREAM, 388), (_STREAM, 56))
+    drawing = canvas(400, 446)
+    arrow(drawing, (_STREAM, 422), (_STREAM, 104))
     for name in ("bottom", "middle", "up"):
         write(drawing, text[name], 40, _ROWS[name], 12, text_anchor="start")
         _cells(drawing, name, rows[name])
@@ -64,13 +71,16 @@ def stream(language: str) -> str:
         _branch(drawing, text[name], _ROWS[name])
         _cells(drawing, name, rows[name], signed=True)
     for column, name in enumerate(SHOWN):
-        write(drawing, name, _CELLS + (column + 0.5) * _WIDTH, 380, 12)
-    box(drawing, _STREAM - 16, 28, 124, 26)
-    write(drawing, text["unembedding"], _STREAM + 46, 41, 12, font_weight="bold")
-    write(drawing, text["word"], _STREAM, 400, 12, text_anchor="start", font_weight="bold")
+        write(drawing, name, _CELLS + (column + 0.5) * _WIDTH, 414, 12)
+    for name, y in (("softmax", 41), ("unembedding", _ROWS["logits"])):
+        box(drawing, _STREAM - 16, y - 13, 124, 26)
+        write(drawing, text[name], _STREAM + 46, y, 12, font_weight="bold")
+    arrow(drawing, (_STREAM, 75), (_STREAM, 56))
+    write(drawing, text["word"], _STREAM, 434, 12, text_anchor="start", font_weight="bold")
     _words(drawing)
     told = {name: text["and"].join(_told(rows[name])) for name in rows}
     best = max(next_words().items(), key=lambda pair: pair[1])
+    told["logits"] = text["and"].join(f"{word} {score:.2f}" for word, score in logits().items())
     desc = text["desc"].format(word=best[0], share=best[1], **told)
     return finish(drawing.as_svg(header=""), f"{KEY}-stream", text["title"], desc, zoom=1.5)
 
@@ -119,6 +129,49 @@ def _words(drawing: drawsvg.Drawing) -> None:
         write(group, f"{share:.2f}", x, 41, 12)
         write(group, word, x, 16, 12)
     drawing.append(group)
+    scores = drawsvg.Group(data_row="logits")
+    for column, score in enumerate(logits().values()):
+        place = (_CELLS + column * width, _ROWS["logits"] - _HIGH / 2, width, _HIGH)
+        shade = round(SHADE * min(abs(score) / 8, 1), 2)
+        colour = ACCENT if score >= 0 else ACCENT_2
+        scores.append(drawsvg.Rectangle(*place, fill=colour, fill_opacity=shade))
+        scores.append(drawsvg.Rectangle(*place, fill="none", stroke=INK, stroke_opacity=0.35))
+        shown = f"{score:.2f}".replace("-", "−")
+        write(scores, shown, _CELLS + (column + 0.5) * width, _ROWS["logits"], 12)
+    drawing.append(scores)
+
+
+_SHADES = {"attention": (ACCENT, 1.0), "mlp": (ACCENT_2, 0.55), "tokens": (INK, 0.12)}
+
+
+def shares(language: str) -> str:
+    """Draw the parameters of published models, a bar a model, divided by part."""
+    text, names = (texts(__file__, name, language) for name in ("shares", "parameters"))
+    drawing, told = canvas(400, 3 * 58 - 4), []
+    for index, (model, config) in enumerate(tables.MODELS.items()):
+        counts = tables.by_part(tables.built(config))
+        total, x = sum(counts.values()), 0.0
+        group = drawsvg.Group(data_model=model)
+        title = text["total"].format(model=model, total=f"{total / 1e6:,.0f}")
+        write(group, title, 0, 58 * index + 8, 12, text_anchor="start", font_weight="bold")
+        for label, (part, count) in zip(text["labels"], counts.items(), strict=True):
+            width, (colour, shade) = 400 * count / total, _SHADES.get(part, (INK, 0.25))
+            place = (x, 58 * index + 20, width, 30)
+            group.append(drawsvg.Rectangle(*place, fill=colour, fill_opacity=shade, data_part=part))
+            if count >= 0.09 * total:
+                ink = {"fill": "var(--figure-on-accent)"} if part == "attention" else {}
+                write(
+                    group, f"{label} {count / total:.0%}", x + width / 2, 58 * index + 35, 12, **ink
+                )
+            x += width
+        pairs = [
+            text["told"].format(part=names[part], share=f"{count / total:.0%}")
+            for part, count in counts.items()
+        ]
+        told.append(f"{model}: {text['join'].join(pairs)}")
+        drawing.append(group)
+    desc = text["desc"].format(told=text["stop"].join(told))
+    return finish(drawing.as_svg(header=""), f"{KEY}-shares", text["title"], desc, zoom=1.5)
 
 
 def gradients(language: str) -> str:
@@ -159,4 +212,8 @@ def gradients(language: str) -> str:
         return chart.finish(figure, f"{KEY}-gradients", text["title"], desc)
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"stream": stream, "gradients": gradients}
+FIGURES: dict[str, Callable[[str], str]] = {
+    "stream": stream,
+    "gradients": gradients,
+    "shares": shares,
+}

@@ -96,7 +96,18 @@ def _share(count: int, total: int) -> str:
     return f"{count / 1e6:,.{1 if count >= 1e5 else 2}f} M, {share}"
 
 
-TABLES = {"parameters": parameters}
+def checks(language: str) -> str:
+    """Return which cheap check finds which wrong block, a row a bug."""
+    text = texts(__file__, "checks", language)
+    found = example(f"{EXAMPLES}/caught")["found"]
+    rows = [
+        (text[name], *(text["passes"] if passed else text["found"] for passed in row))
+        for name, row in found.items()
+    ]
+    return table(text["header"], rows, words=range(len(text["header"])))
+
+
+TABLES = {"parameters": parameters, "checks": checks}
 
 
 def small_embedding() -> dict[str, str]:
@@ -121,9 +132,8 @@ def numbers() -> dict[str, str]:
     shares = sentence["model"](sentence["tokens"])[0, -1].softmax(-1).tolist()
     added = stream["norms"][1:-1]
     gpt2 = by_part(built(MODELS["GPT-2 small"]))
-    last = {
-        name: [found[name, count][-1].item() for count in (2, 8, 32)] for name in ("pre", "post")
-    }
+    ratio = found["post", 32][-1] / found["pre", 32][-1]
+    logits = sentence["model"](sentence["tokens"])[0, -1].tolist()
     return {
         "fresh": f"{fresh[0]:.0f}",
         "fresh_spread": str(MODELS["GPT-2 small"].initializer_range),
@@ -149,14 +159,8 @@ def numbers() -> dict[str, str]:
         "gated_hidden_3": f"{MODELS['Llama 3 8B'].intermediate_size:,}",
         "mlp_share": f"{gpt2['mlp'] / sum(gpt2.values()):.0%}",
         "attention_share": f"{gpt2['attention'] / sum(gpt2.values()):.0%}",
-        **{
-            f"{name}_last_{count}": f"{value:.2f}"
-            for name, values in last.items()
-            for count, value in zip((2, 8, 32), values, strict=True)
-        },
-        "pre_first_2": f"{found['pre', 2][0]:.2f}",
-        "pre_first_32": f"{found['pre', 32][0]:.2f}",
-        **{f"post_first_{count}": f"{found['post', count][0]:.2f}" for count in (2, 8, 32)},
         **small_embedding(),
-        "ratio_32": f"{last['post'][2] / last['pre'][2]:.0f}",
+        "ratio_32": f"{ratio:.0f}",
+        "it_logit": f"{logits[3]:.2f}".replace("-", "−"),
+        "dreams_logit": f"{logits[4]:.2f}",
     }

@@ -313,7 +313,6 @@ def of_texts() -> dict[str, str]:
         **sureness(),
         "even": f"{even()[1]:.2f}",
         "unknown": f"{unknown.likely[-1][0][1]:.2f}",
-        "itself": f"{unknown.maps[1][-1][-1]:.2f}",
         "alone": f"{alone.likely[-1][0][1]:.2f}",
         "nearer": f"{logits[SYMBOLS.index('d')].item():.2f}",
         "further": f"{ends.likely[-1][0][1]:.2f}",

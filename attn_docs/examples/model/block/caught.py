@@ -25,6 +25,7 @@ x = 3 * torch.randn(2, 6, 16)
 changed = x.clone()
 changed[:, -1] = torch.randn(16)  # another last token
 
+found = {}
 print("shape  past kept  gradients  fresh  trained")
 #> shape  past kept  gradients  fresh  trained
 for bug in (
@@ -44,7 +45,9 @@ for bug in (
         torch.allclose(bug.block(fresh, x), fresh(x, is_causal=True), atol=1e-5),
         torch.allclose(output, trained(x, is_causal=True), atol=1e-5),
     )
-    print(*("pass" if check else "FAIL" for check in checks), bug.__name__.rpartition(".")[2])
+    name = bug.__name__.rpartition(".")[2]
+    found[name] = checks
+    print(*("pass" if check else "FAIL" for check in checks), name)
 #> pass pass pass FAIL FAIL forgotten_residual
 #> pass pass pass FAIL FAIL normed_residual
 #> pass pass pass FAIL FAIL post_for_pre
