@@ -3,16 +3,17 @@
 import argparse
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 
 from attn_docs.model import alignment, induction, language_model
-from attn_docs.model.weights import save_weights
+from attn_docs.model.weights import FOLDER, save_weights
 
 COMMAND = "python -m attn_docs.model {}"
 
 
-def train_alignment() -> None:
+def train_alignment(folder: Path) -> None:
     """Train the translators of dates, one with attention and one without."""
     lines = alignment.draw_lines(1000, alignment.EXAMINED, unseen=True)
     for name, attends in (("alignment", True), ("alignment-last-state", False)):
@@ -24,10 +25,11 @@ def train_alignment() -> None:
         measured = {"size": alignment.SIZE, "seed": 0, "seconds": round(seconds, 1)}
         measured |= {"accuracy": found}
         command = COMMAND.format("alignment")
-        save_weights(name, model.state_dict(), command=command, measured=measured)
+        state = model.state_dict()
+        save_weights(name, state, command=command, measured=measured, folder=folder)
 
 
-def train_induction() -> None:
+def train_induction(folder: Path) -> None:
     """Train the model of two layers that continues repetitions."""
     start = time.process_time()
     model = induction.train()
@@ -37,11 +39,12 @@ def train_induction() -> None:
     measured = {"seed": 0, "steps": induction.STEPS, "cpu_seconds": round(seconds, 1)}
     measured |= found._asdict()
     command = COMMAND.format("induction")
-    save_weights("induction", model.state_dict(), command=command, measured=measured)
+    state = model.state_dict()
+    save_weights("induction", state, command=command, measured=measured, folder=folder)
     print(f"accuracy {found.accuracy:.3f} after {seconds:.1f} CPU seconds")
 
 
-def train_language_model() -> None:
+def train_language_model(folder: Path) -> None:
     """Train the model of stories, and print what it writes on the way."""
     start = time.process_time()
     held_out = language_model.tell_stories(100, language_model.HELD_OUT)
@@ -60,10 +63,11 @@ def train_language_model() -> None:
     measured: dict[str, object] = {"cpu_seconds": seconds, "steps": language_model.STEPS}
     measured |= {"batch": language_model.BATCH, "seed": 0, "curve": curve}
     command = COMMAND.format("language-model")
-    save_weights("language-model", model.state_dict(), command=command, measured=measured)
+    state = model.state_dict()
+    save_weights("language-model", state, command=command, measured=measured, folder=folder)
 
 
-TRAINERS: dict[str, Callable[[], None]] = {
+TRAINERS: dict[str, Callable[[Path], None]] = {
     "induction": train_induction,
     "language-model": train_language_model,
     "alignment": train_alignment,
@@ -74,10 +78,13 @@ def main() -> None:
     """Train the models that are named on the command line, or all."""
     parser = argparse.ArgumentParser(prog="python -m attn_docs.model", description=__doc__)
     parser.add_argument("name", nargs="?", choices=TRAINERS, help="of the model; all without it")
-    name = parser.parse_args().name
+    told = "folder for the weights; without it they replace those of the package"
+    parser.add_argument("--out", type=Path, default=FOLDER, help=told)
+    arguments = parser.parse_args()
+    name = arguments.name
     torch.set_num_threads(1)
     for train in [TRAINERS[name]] if name else TRAINERS.values():
-        train()
+        train(arguments.out)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,12 @@ def describe_weights(name: str) -> dict[str, object]:
 
 
 def save_weights(
-    name: str, state: Mapping[str, Tensor], *, command: str, measured: Mapping[str, object]
+    name: str,
+    state: Mapping[str, Tensor],
+    *,
+    command: str,
+    measured: Mapping[str, object],
+    folder: Path = FOLDER,
 ) -> None:
     """Store a trained model's weights in half precision, with what made them.
 
@@ -72,12 +77,13 @@ def save_weights(
         state: What the module's `state_dict` returns.
         command: What a reader types to make them again.
         measured: What was seen in training, such as its seconds, seeds and scores.
+        folder: Where to; the package's own, from which `load_weights` reads, if it is not named.
     """
-    FOLDER.mkdir(exist_ok=True)
-    path = FOLDER / f"{name}.pt"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.pt"
     torch.save({key: value.half().clone() for key, value in state.items()}, path)
     told = {"sha256": _checksum(path), "command": command, "torch": torch.__version__, **measured}
-    (FOLDER / f"{name}.json").write_text(json.dumps(told, indent=2) + "\n")
+    (folder / f"{name}.json").write_text(json.dumps(told, indent=2) + "\n")
 
 
 def _checksum(path: Path) -> str:

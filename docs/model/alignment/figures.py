@@ -87,13 +87,13 @@ def length(language: str) -> str:
     text = texts(__file__, "length", language)
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(400, 240)
-        axes = chart.panel(figure, 34, 26, 240, 174)
+        axes = chart.panel(figure, 42, 26, 232, 174)
         figure.text(0, 1 - 6 / 240, text["y"], weight="bold", va="top")
         figure.text(154 / 400, 8 / 240, text["x"], ha="center", va="baseline")
         axes.set_xlim(-0.6, EXTRA[-1] + 0.6)
         chart.set_ticks(axes, "x", {words: str(words) for words in EXTRA})
         axes.set_ylim(0, 1.06)
-        chart.set_ticks(axes, "y", {share / 4: f"{share / 4:g}" for share in range(5)})
+        chart.set_ticks(axes, "y", {share / 4: f"{25 * share}%" for share in range(5)})
         axes.axvline(2, color=chart.INK, linewidth=1, linestyle=(0, (1, 2)))
         axes.text(2.4, 0.55, text["seen"], ha="left", va="bottom")
         for name, attends in (("attention", True), ("last", False)):

@@ -82,7 +82,7 @@ def stream(language: str) -> str:
     best = max(next_words().items(), key=lambda pair: pair[1])
     told["logits"] = text["and"].join(f"{word} {score:.2f}" for word, score in logits().items())
     desc = text["desc"].format(word=best[0], share=best[1], **told)
-    return finish(drawing.as_svg(header=""), f"{KEY}-stream", text["title"], desc, zoom=1.5)
+    return finish(drawing.as_svg(header=""), f"{KEY}-stream", text["title"], desc, zoom=1.35)
 
 
 def _told(row: Sequence[float]) -> list[str]:
@@ -171,7 +171,7 @@ def shares(language: str) -> str:
         told.append(f"{model}: {text['join'].join(pairs)}")
         drawing.append(group)
     desc = text["desc"].format(told=text["stop"].join(told))
-    return finish(drawing.as_svg(header=""), f"{KEY}-shares", text["title"], desc, zoom=1.5)
+    return finish(drawing.as_svg(header=""), f"{KEY}-shares", text["title"], desc, zoom=1.35)
 
 
 def gradients(language: str) -> str:

@@ -7,7 +7,8 @@ import matplotlib.style
 
 from attn_docs.model.language_model import text_of
 from docs._kit import chart
-from docs._kit.draw import ACCENT, INK, SHADE, canvas, finish, write
+from docs._kit.draw import ACCENT, INK, SHADE, arrow, canvas, finish, write
+from docs._kit.examples import example
 from docs._kit.text import texts
 
 from . import tables
@@ -189,9 +190,104 @@ def shaded(
     drawing.append(group)
 
 
+def owner(language: str) -> str:
+    """Draw which words have to be found, one after the other, to name the dream and the owner."""
+    text = texts(__file__, "owner", language)
+    words = ("max", "has", "a", "fox", "and", "tom", "a", "dog.", "the", "fox", "sleeps.",
+             "it", "dreams", "of")  # fmt: skip
+    shown = (*words, "geese.", "max")
+    drawing, middles, x, y = canvas(400, 176), [], 0.0, 78.0
+    gap = (398 - sum(6.4 * len(word) for word in shown)) / (len(shown) - 1)
+    for at, word in enumerate(shown):
+        width = 6.4 * len(word)
+        if at in (0, 3, 9, 14, 15):
+            shade = {"fill": ACCENT, "fill_opacity": SHADE if at in (0, 3, 9) else 0}
+            frame = {"stroke": INK, "stroke_opacity": 0.5 if at > 9 else 0}
+            group = drawsvg.Group(data_word=at)
+            group.append(drawsvg.Rectangle(x - 2, y - 11, width + 4, 22, **shade, **frame))
+            drawing.append(group)
+        write(drawing, word, x + width / 2, y, 11.5)
+        middles.append(x + width / 2)
+        x += width + gap
+    _hop(drawing, middles[14], middles[9], y - 13, 40, text["dream"])
+    for (start, end), depth, label in zip(
+        ((15, 9), (9, 3), (3, 0)), (30, 54, 30), text["steps"], strict=True
+    ):
+        leaves = middles[start] - (5 if start < 15 else 0)
+        _hop(drawing, leaves, middles[end] + (5 if end else 0), y + 13, -depth, label)
+    return finish(drawing.as_svg(header=""), f"{KEY}-owner", text["title"], text["desc"], zoom=1.7)
+
+
+def _hop(
+    drawing: drawsvg.Drawing, start: float, end: float, y: float, up: float, label: str
+) -> None:
+    """Draw an arrow that leaves a word, runs along above or below the line, and comes back."""
+    level = y - up + (8 if up > 0 else -8)
+    arrow(drawing, (start, y), (start, level), (end, level), (end, y))
+    write(drawing, label, (start + end) / 2, level + (-9 if up > 0 else 10), 11)
+
+
+def exchanged(language: str) -> str:
+    """Draw how often each head, exchanged by itself, brings the other animal's dream."""
+    text = texts(__file__, "exchanged", language)
+    program = example("model/language_model/exchange")
+    counts, stories = program["flipped"].tolist(), program["stories"]
+    drawing = canvas(400, 92)
+    for block, row in enumerate(counts):
+        y = 24 + 34 * block
+        write(drawing, text["block"].format(block=block + 1), 74, y + 15, 12, text_anchor="end")
+        group = drawsvg.Group(data_block=block + 1)
+        for head, count in enumerate(row):
+            place = (84 + 72 * head, y, 72, 30)
+            shade = round(SHADE * count / stories, 2)
+            group.append(drawsvg.Rectangle(*place, fill=ACCENT, fill_opacity=shade))
+            group.append(drawsvg.Rectangle(*place, fill="none", stroke=INK, stroke_opacity=0.35))
+            write(group, str(count), 120 + 72 * head, y + 15, 13)
+        drawing.append(group)
+    for head in range(len(counts[0])):
+        write(drawing, text["head"].format(head=head + 1), 120 + 72 * head, 12, 12)
+    told = text["join"].join(str(count) for row in counts for count in row)
+    desc = text["desc"].format(stories=stories, told=told)
+    return finish(drawing.as_svg(header=""), f"{KEY}-exchanged", text["title"], desc, zoom=1.5)
+
+
+def off(language: str) -> str:
+    """Draw what each part costs without each head of block 2, shaded by what that loses."""
+    text, names = (texts(__file__, name, language) for name in ("off", "parts"))
+    whole, heads = tables.judged()["model"], [tables.removed()[1, head] for head in range(4)]
+    drawing, told = canvas(400, 22 + 22 * (len(tables.KINDS) + 1)), []
+    for column in range(5):
+        label = text["head"].format(head=column) if column else text["none"]
+        write(drawing, label, 178 + 49 * column, 9, 12)
+    rows = [(names["kinds"][at], kind) for at, kind in enumerate(tables.KINDS)]
+    for at, (name, kind) in enumerate([*rows, (text["total"], None)]):
+        y, group = 20 + 22 * at, drawsvg.Group(data_kind=kind or "whole")
+        values = [sum(n.values()) if kind is None else n[kind] for n in (whole, *heads)]
+        bold = {"font_weight": "bold"} if kind is None else {}
+        write(group, name, 146, y + 11, 12, text_anchor="end", **bold)
+        for column, value in enumerate(values):
+            if kind is not None:
+                shade = round(SHADE * min((value - values[0]) / 4, 1), 2) if column else 0
+                place = (154 + 49 * column, y, 49, 22)
+                group.append(
+                    drawsvg.Rectangle(
+                        *place, fill=ACCENT, fill_opacity=max(shade, 0), stroke=INK,
+                        stroke_opacity=0.25,
+                    )
+                )  # fmt: skip
+            write(group, f"{value:.{1 if kind is None else 2}f}", 178 + 49 * column, y + 11, 12)
+        told.append(text["told"].format(part=name, values=" ".join(f"{v:.2f}" for v in values)))
+        drawing.append(group)
+    desc = text["desc"].format(told=text["join"].join(told))
+    return finish(drawing.as_svg(header=""), f"{KEY}-off", text["title"], desc, zoom=1.6)
+
+
 FIGURES: dict[str, Callable[[str], str]] = {
     "training": training,
     "order": order,
     "looks": looks,
     "bugs": bugs,
+    "owner": owner,
+    "exchanged": exchanged,
+    "off": off,
 }

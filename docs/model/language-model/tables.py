@@ -251,7 +251,6 @@ def head_numbers() -> dict[str, str]:
         "fourth_looks": f"{looked('animal again', 'sleeper')[1, 3]:.2f}",
         "first_head_story": f"{sum(second[0].values()):.1f}",
         "exchanged": str(max(turned)),
-        "exchanged_next": str(sorted(turned)[-2]),
         "exchange_stories": str(flipped["stories"]),
         "dreamer": f"{looked('dream', 'sleeper')[1, 2]:.2f}",
         "dream_without": f"{removed()[1, 2]['dream']:.1f}",

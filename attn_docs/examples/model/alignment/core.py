@@ -1,7 +1,8 @@
 import torch
 
 
-def write(model, states, state, steps=10):  # states n d; state d: where the decoder starts
+# d: size of a state; p: of the score's hidden layer; D: of a character's embedding
+def write(model, states, state, steps=10):  # n d, and d: where the decoder starts
     previous, written, looked = torch.tensor(0), [], []  # 0: nothing is written yet
     for _ in range(steps):
         hidden = model.attend.q_proj(state) + model.attend.k_proj(states)  # n p: attention
