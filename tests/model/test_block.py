@@ -319,3 +319,41 @@ def test_what_the_page_says_of_the_streams_length() -> None:
     assert grown > 3
     assert 0.8 < fallen / grown < 1.25
     assert program["small"]["pre"][-1] < 0.2 * program["small"]["pre"][0]
+
+
+@languages
+def test_the_logits_are_drawn_and_shares_add_up(language: str) -> None:
+    root = parse(figures.FIGURES["stream"](language))
+    (row,) = (g for g in root.iter("g") if g.get("data-row") == "logits")
+    found = written([text.text for text in row.iter("text")])
+    assert found == pytest.approx(list(figures.logits().values()), abs=0.0051)
+    vector = figures.vectors()["up"]
+    assert found[4] == pytest.approx(vector[0] + vector[3], abs=0.011)  # verb and dreaming
+    for group in parse(figures.FIGURES["shares"](language)).iter("g"):
+        if group.get("data-model"):
+            widths = [float(rect.get("width")) for rect in group.iter("rect")]
+            assert sum(widths) == pytest.approx(400, abs=0.05)
+
+
+def test_the_initialisation_is_hugging_faces() -> None:
+    torch.manual_seed(0)
+    sizes = {"n_embd": 64, "n_head": 4, "n_layer": 3, "vocab_size": 500, "n_positions": 40}
+    theirs = GPT2LMHeadModel(GPT2Config(**sizes, bos_token_id=0, eos_token_id=0))
+    blocks = [
+        Block(MultiHeadAttention(64, 4), MLP(64), nn.LayerNorm(64), nn.LayerNorm(64))
+        for _ in range(3)
+    ]
+    ours = DecoderModel(500, 64, blocks, max_length=40, norm=nn.LayerNorm(64), tied=True)
+    example("model/block/fresh")["initialise"](ours)
+    first, other = ours.blocks[0], theirs.transformer.h[0]
+    for mine, wanted in (
+        (ours.token_embedding.weight, theirs.transformer.wte.weight),
+        (ours.position_embedding.weight, theirs.transformer.wpe.weight),
+        (first.attention.q_proj.weight, other.attn.c_attn.weight),
+        (first.attention.out_proj.weight, other.attn.c_proj.weight),
+        (first.mlp.up_proj.weight, other.mlp.c_fc.weight),
+        (first.mlp.down_proj.weight, other.mlp.c_proj.weight),
+    ):
+        assert mine.std().item() == pytest.approx(wanted.std().item(), rel=0.06)
+    assert not first.mlp.up_proj.bias.any()
+    assert (first.mlp_norm.weight == 1).all()

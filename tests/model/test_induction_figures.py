@@ -7,6 +7,7 @@ import torch
 
 from attn_docs.model.induction import build_model, encode, load_model, repeat_accuracy
 from attn_docs.model.induction_circuits import copy_circuit, match_circuit
+from docs._kit.examples import example
 from docs._kit.measured import load
 from docs._tools.page import page_module
 from tests.kit import parse
@@ -144,3 +145,23 @@ def test_even_weights_score_what_the_table_says() -> None:
     previous, induction = tables.even()
     assert induction == pytest.approx(sum(shares) / len(shares), abs=1e-4)
     assert previous == pytest.approx(sum(1 / (i + 1) for i in range(1, 32)) / 31, abs=1e-4)
+
+
+@languages
+def test_the_two_facts_are_the_letter_and_the_one_before_it(language: str) -> None:
+    root = parse(figures.FIGURES["facts"](language))
+    rows = {g.get("data-row"): [t.text for t in g.iter("text")] for g in root.iter("g")}
+    text = tables.WORKED[0]
+    assert rows["me"] == list(text)
+    assert rows["before"] == list(text[:-1])
+    lit = [
+        g.get("data-row") for g in root.iter("g") for t in g.iter("text") if t.get("font-weight")
+    ]
+    assert lit == ["me", "me", "before"]
+
+
+def test_only_both_numbers_tell_the_right_layer() -> None:
+    found = example("model/induction/your_layer")["found"]
+    right = {name for name, (again, first) in found.items() if again > 0.85 and first < 0.1}
+    assert right == {"right"}
+    assert found["no mask"][0] > found["right"][0]

@@ -168,3 +168,32 @@ def test_head_3_alone_carries_the_sleeper() -> None:
     carried = flipped.pop(1 * 4 + 2)
     assert carried > 0.9 * found["stories"]
     assert max(flipped) <= 1
+
+
+@languages
+def test_the_figure_of_heads_off_has_the_tables_numbers(language: str) -> None:
+    drawn = parts(parse(figures.FIGURES["off"](language)), "data-kind")
+    for kind in tables.KINDS[1:]:
+        name, *values = (text.text for text in drawn[kind].iter("text"))
+        assert name in tables.texts(str(tables.__file__), "parts", language)["kinds"]
+        off = [tables.judged()["model"], *(tables.removed()[1, head] for head in range(4))]
+        assert values == [f"{nats[kind]:.2f}" for nats in off]
+
+
+@languages
+def test_the_exchange_is_drawn_as_counted(language: str) -> None:
+    drawn = parts(parse(figures.FIGURES["exchanged"](language)), "data-block")
+    counts = [[int(text.text) for text in group.iter("text")] for group in drawn.values()]
+    assert counts == example("model/language_model/exchange")["flipped"].tolist()
+
+
+@pytest.mark.parametrize("padded", [1, 8])
+def test_the_loss_of_the_core_leaves_padding_out(padded: int) -> None:
+    core = example("model/language_model/core")
+    rows, model = core["rows"][:padded], core["model"]
+    tokens = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-100)
+    found = core["next_token_loss"](model(tokens.clamp_min(0)), tokens)
+    each = [core["next_token_loss"](model(row[None]), row[None]) * (len(row) - 1) for row in rows]
+    assert found.item() == pytest.approx(
+        sum(each).item() / sum(len(row) - 1 for row in rows), rel=1e-4
+    )

@@ -160,8 +160,14 @@ def shares(language: str) -> str:
             group.append(drawsvg.Rectangle(*place, fill=colour, fill_opacity=shade, data_part=part))
             if count >= 0.09 * total:
                 ink = {"fill": "var(--figure-on-accent)"} if part == "attention" else {}
+                share = f"{count / total:.0%}"
                 write(
-                    group, f"{label} {count / total:.0%}", x + width / 2, 58 * index + 35, 12, **ink
+                    group,
+                    f"{label} {share}" if count > total / 5 else share,
+                    x + width / 2,
+                    58 * index + 35,
+                    12,
+                    **ink,
                 )
             x += width
         pairs = [

@@ -196,15 +196,15 @@ def owner(language: str) -> str:
     words = ("max", "has", "a", "fox", "and", "tom", "a", "dog.", "the", "fox", "sleeps.",
              "it", "dreams", "of")  # fmt: skip
     shown = (*words, "geese.", "max")
-    drawing, middles, x, y = canvas(400, 176), [], 0.0, 78.0
-    gap = (398 - sum(6.4 * len(word) for word in shown)) / (len(shown) - 1)
+    drawing, middles, x, y = canvas(480, 150), [], 3.0, 62.0
+    gap = (474 - sum(6.4 * len(word) for word in shown)) / (len(shown) - 1)
     for at, word in enumerate(shown):
         width = 6.4 * len(word)
         if at in (0, 3, 9, 14, 15):
             shade = {"fill": ACCENT, "fill_opacity": SHADE if at in (0, 3, 9) else 0}
             frame = {"stroke": INK, "stroke_opacity": 0.5 if at > 9 else 0}
             group = drawsvg.Group(data_word=at)
-            group.append(drawsvg.Rectangle(x - 2, y - 11, width + 4, 22, **shade, **frame))
+            group.append(drawsvg.Rectangle(x - 3, y - 11, width + 6, 22, **shade, **frame))
             drawing.append(group)
         write(drawing, word, x + width / 2, y, 11.5)
         middles.append(x + width / 2)
@@ -215,7 +215,7 @@ def owner(language: str) -> str:
     ):
         leaves = middles[start] - (5 if start < 15 else 0)
         _hop(drawing, leaves, middles[end] + (5 if end else 0), y + 13, -depth, label)
-    return finish(drawing.as_svg(header=""), f"{KEY}-owner", text["title"], text["desc"], zoom=1.7)
+    return finish(drawing.as_svg(header=""), f"{KEY}-owner", text["title"], text["desc"], zoom=1.45)
 
 
 def _hop(
@@ -224,7 +224,8 @@ def _hop(
     """Draw an arrow that leaves a word, runs along above or below the line, and comes back."""
     level = y - up + (8 if up > 0 else -8)
     arrow(drawing, (start, y), (start, level), (end, level), (end, y))
-    write(drawing, label, (start + end) / 2, level + (-9 if up > 0 else 10), 11)
+    middle = max((start + end) / 2, 3.2 * len(label))
+    write(drawing, label, middle, level + (-9 if up > 0 else 10), 12)
 
 
 def exchanged(language: str) -> str:
@@ -258,24 +259,24 @@ def off(language: str) -> str:
     drawing, told = canvas(400, 22 + 22 * (len(tables.KINDS) + 1)), []
     for column in range(5):
         label = text["head"].format(head=column) if column else text["none"]
-        write(drawing, label, 178 + 49 * column, 9, 12)
+        write(drawing, label, 194 + 45 * column, 9, 12)
     rows = [(names["kinds"][at], kind) for at, kind in enumerate(tables.KINDS)]
     for at, (name, kind) in enumerate([*rows, (text["total"], None)]):
         y, group = 20 + 22 * at, drawsvg.Group(data_kind=kind or "whole")
         values = [sum(n.values()) if kind is None else n[kind] for n in (whole, *heads)]
         bold = {"font_weight": "bold"} if kind is None else {}
-        write(group, name, 146, y + 11, 12, text_anchor="end", **bold)
+        write(group, name, 165, y + 11, 12, text_anchor="end", **bold)
         for column, value in enumerate(values):
             if kind is not None:
                 shade = round(SHADE * min((value - values[0]) / 4, 1), 2) if column else 0
-                place = (154 + 49 * column, y, 49, 22)
+                place = (172 + 45 * column, y, 45, 22)
                 group.append(
                     drawsvg.Rectangle(
                         *place, fill=ACCENT, fill_opacity=max(shade, 0), stroke=INK,
                         stroke_opacity=0.25,
                     )
                 )  # fmt: skip
-            write(group, f"{value:.{1 if kind is None else 2}f}", 178 + 49 * column, y + 11, 12)
+            write(group, f"{value:.{1 if kind is None else 2}f}", 194 + 45 * column, y + 11, 12)
         told.append(text["told"].format(part=name, values=" ".join(f"{v:.2f}" for v in values)))
         drawing.append(group)
     desc = text["desc"].format(told=text["join"].join(told))
