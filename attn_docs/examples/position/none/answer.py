@@ -28,3 +28,5 @@ said = {1: {"positions": "rotary"}, 0: {"require": ["permutation"]}}
 for entry in (1, 0):  # of no_rope_layers
     layer = Attention(32, 4, rotates=entry == 1)
     print(entry, check_module(layer, embed_dim=32, causal=True, **said[entry]).verdict)
+#> 1 passed
+#> 0 passed

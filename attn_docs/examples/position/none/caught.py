@@ -20,14 +20,18 @@ def sees_order(attend: MultiHeadAttention) -> bool:
 
 
 print("wanted               [True, True, True, False]")
+#> wanted               [True, True, True, False]
 for exhibit in (no_rope_inverted, rotated_everywhere):
     found = [sees_order(layer) for layer in exhibit.layers([1, 1, 1, 0], 16, 2)]
     print(exhibit.__name__.rpartition(".")[2].ljust(20), found)
+#> no_rope_inverted     [False, False, False, True]
+#> rotated_everywhere   [True, True, True, True]
 
 tokens = torch.arange(8)[None]  # b n
 decoder = one_layer_without.decoder(8, 16, 2)
 same = torch.allclose(decoder(tokens)[:, -1], decoder(tokens[:, ORDER])[:, -1], atol=1e-5)
 print("one_layer_without    the same logits after another order:", same)
+#> one_layer_without    the same logits after another order: True
 
 encoder = positions_left_out.Encoder(8, 16, 2, max_length=8)
 with torch.enable_grad():
@@ -35,3 +39,4 @@ with torch.enable_grad():
 for name, parameter in encoder.named_parameters():
     if not parameter.grad.any() and not name.endswith("k_proj.bias"):
         print("positions_left_out   gets no gradient:", name)
+#> positions_left_out   gets no gradient: positions.weight

@@ -26,3 +26,5 @@ said = {1: {"positions": "rotary"}, 0: {"require": ["permutation"]}}
 for entry in (1, 0):  # of no_rope_layers
     layer = Attention(32, 4, rotates=False)  # and this one
     print(entry, check_module(layer, embed_dim=32, causal=True, **said[entry]).verdict)
+#> 1 failed
+#> 0 passed

@@ -15,12 +15,15 @@ def attend(query, key, value):  # no mask
 
 output = attend(moved @ query, moved @ key, moved @ value)  # n d
 print(torch.allclose(output, moved @ attend(query, key, value)))
+#> True
 
 scores = key @ query[-1] / math.sqrt(d)  # n: the last query sees all keys
 powers = scores.exp()  # n
 last = powers @ value / powers.sum()  # d
 print(torch.allclose(last, (moved @ powers) @ (moved @ value) / (moved @ powers).sum()))
+#> True
 
 first = torch.eye(n)[0]  # n: 1 for the first token, 0 for the others
 counter = first.cumsum(0) / torch.arange(1, n + 1)  # n: equal weights, a mean of all so far
 print(counter)
+#> tensor([1.0000, 0.5000, 0.3333, 0.2500, 0.2000, 0.1667])

@@ -20,3 +20,4 @@ tokens = torch.randint(50, (2, 12))  # b n
 caches = model.new_caches(batch=2, capacity=12)
 steps = [model(tokens[:, [t]], caches=caches) for t in range(12)]  # one token at a time
 print(torch.allclose(torch.cat(steps, dim=1), model(tokens), atol=1e-5))
+#> True

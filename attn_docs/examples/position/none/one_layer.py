@@ -16,3 +16,6 @@ for heads in (1, 2, 8):
         gradients.append(torch.autograd.grad(outputs[-1].cos().sum(), x)[0])  # b n 16
     same = [torch.allclose(a, b, atol=1e-12) for a, b in (outputs, gradients)]
     print(f"{heads} heads: the last output {same[0]}, its gradient {same[1]}")
+#> 1 heads: the last output True, its gradient True
+#> 2 heads: the last output True, its gradient True
+#> 8 heads: the last output True, its gradient True

@@ -10,6 +10,7 @@ torch.set_grad_enabled(False)
 sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2}
 config = SmolLM3Config(**sizes, num_hidden_layers=4, attn_implementation="eager")
 print(config.no_rope_layers)  # 1: this layer rotates
+#> [1, 1, 1, 0]
 theta = config.rope_parameters["rope_theta"]
 
 x = torch.randn(2, 7, 64)  # b n 64
@@ -24,3 +25,7 @@ for layer, rotates in enumerate(config.no_rope_layers):
     )
     same = torch.allclose(ours(x, is_causal=True), theirs(x, cos_sin, mask)[0], atol=1e-6)
     print(f"layer {layer}, rotary {rotary is not None!s:5}: equal {same}")
+#> layer 0, rotary True : equal True
+#> layer 1, rotary True : equal True
+#> layer 2, rotary True : equal True
+#> layer 3, rotary False: equal True
