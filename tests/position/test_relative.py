@@ -556,7 +556,7 @@ def test_the_formula_of_a_score() -> None:
 
 @pytest.mark.formula(r"""
 B_{ps} = -\lambda\, \lvert p - s \rvert
-\qquad \text{or} \qquad
+\qquad
 B_{ps} = \operatorname{table}\bigl(\operatorname{bucket}(p - s)\bigr)
 """)
 def test_the_formula_of_both_biases() -> None:
