@@ -1,4 +1,4 @@
-"""Figures of the chapter on biases by distance: three heads' biases, slopes, buckets."""
+"""Figures of the chapter on biases by distance: two heads' biases, slopes, buckets."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from docs._kit.draw import ACCENT, INK, canvas, finish, write
 from docs._kit.text import texts
 
 KEY = "position-relative"
-HEADS = {0: "1/2", 2: "1/8", 7: "1/256"}  # of eight
+HEADS = {0: "1/2", 2: "1/8"}  # of eight
 _CELL, _HIGH = 33, 22
 MANY = 12  # heads that are not a power of two
 BACK = 160  # how far the chart of buckets goes
@@ -30,14 +30,14 @@ def short(bias: float) -> str:
 
 
 def idea(language: str) -> str:
-    """Draw what three heads add to the scores of the sentence, under a causal mask."""
+    """Draw what two heads add to the scores of the sentence, under a causal mask."""
     text, n = texts(__file__, "idea", language), len(WORDS)
-    drawing = canvas(620, 190)
+    drawing = canvas(412, 190)
     for panel, (head, slope) in enumerate(HEADS.items()):
-        left, group = 62 + panel * 192, drawsvg.Group(data_head=head)
+        left, group = 56 + panel * 184, drawsvg.Group(data_head=head)
         write(group, text["slope"].format(slope=slope), left + n * _CELL / 2, 12, 13)
         for j, word in enumerate(WORDS):
-            write(group, word, left + (j + 0.5) * _CELL, 36, 11)
+            write(group, word, left + (j + 0.5) * _CELL, 36, 10)
         for i, j in torch.ones(n, n).tril().nonzero().tolist():
             bias = alibi_bias(8, n)[0, head, i, j].item()
             x, y = left + j * _CELL, 50 + i * _HIGH
@@ -46,13 +46,13 @@ def idea(language: str) -> str:
             group.append(
                 drawsvg.Rectangle(x, y, _CELL, _HIGH, stroke_opacity=0.35, **look, **place)
             )
-            write(group, short(bias), x + _CELL / 2, y + _HIGH / 2, 10)
+            write(group, short(bias), x + _CELL / 2, y + _HIGH / 2, 11)
         drawing.append(group)
     for i, word in enumerate(WORDS):
-        write(drawing, word, 54, 50 + (i + 0.5) * _HIGH, 12, text_anchor="end")
-    write(drawing, text["axes"], 310, 178, 12)
+        write(drawing, word, 50, 50 + (i + 0.5) * _HIGH, 12, text_anchor="end")
+    write(drawing, text["axes"], 206, 178, 12)
     desc = text["desc"].format(slopes=text["comma"].join(HEADS.values()))
-    return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], desc, zoom=1.15)
+    return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], desc, zoom=1.6)
 
 
 def one_series(num_heads: int) -> list[float]:
