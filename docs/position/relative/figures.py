@@ -52,7 +52,7 @@ def idea(language: str) -> str:
         write(drawing, word, 50, 50 + (i + 0.5) * _HIGH, 12, text_anchor="end")
     write(drawing, text["axes"], 206, 178, 12)
     desc = text["desc"].format(slopes=text["comma"].join(HEADS.values()))
-    return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], desc, zoom=1.6)
+    return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], desc, zoom=1.4)
 
 
 def one_series(num_heads: int) -> list[float]:
