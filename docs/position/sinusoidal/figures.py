@@ -19,7 +19,7 @@ DIGITS, LAST = 4, 31
 FAR = 40
 
 
-def _digit(axes: Axes, place: int, label: str, bottom: str | None) -> None:
+def _digit(axes: Axes, label: str, bottom: str | None) -> None:
     """Leave a row of a panel with a name at its left, and positions below the lowest."""
     axes.set(xlim=(0, LAST), ylim=(-1.25, 1.25))
     axes.grid(visible=False)
@@ -45,12 +45,12 @@ def hands(language: str) -> str:
         for i in range(DIGITS):
             bottom = text["position"] if i == DIGITS - 1 else None
             axes = chart.panel(figure, 44, 24 + 44 * i, 150, 36)
-            _digit(axes, i, text["bit"].format(i=i), bottom)
+            _digit(axes, text["bit"].format(i=i), bottom)
             bits = (torch.arange(LAST + 1) >> i) % 2
             axes.step(range(LAST + 1), 2 * bits - 1, where="post", color=chart.ACCENT, lw=1.5,
                       gid=f"part:bit-{i}")  # fmt: skip
             axes = chart.panel(figure, 262, 24 + 44 * i, 150, 36)
-            _digit(axes, i, text["pair"].format(i=i), bottom)
+            _digit(axes, text["pair"].format(i=i), bottom)
             line = {"color": chart.ACCENT, "lw": 1.5, "gid": f"part:sin-{i}"}
             axes.plot(fine, smooth[:, 2 * i], **line)
             axes.plot(fine, smooth[:, 2 * i + 1], color=chart.ACCENT_2, lw=1, ls="--",

@@ -67,7 +67,7 @@ def wrong(language: str) -> str:
     body = []
     for kind in TABLES_OF:
         low, high = products(kind, APART)
-        span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} – {high:.2f}"
+        span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} … {high:.2f}"
         turn = 2 * math.pi * 10000 ** SLOWEST[kind]
         share = f"{100 * missed(kind):.1f}%"
         name = names["sinusoidal" if kind == "right" else kind]
