@@ -74,7 +74,7 @@ def distance(language: str) -> str:
         axes.fill(*zip(*band, strict=True), facecolor=(chart.ACCENT_2, 0.4), lw=0,
                   gid="part:wrong")  # fmt: skip
         axes.plot(along, right, color=chart.ACCENT, lw=1.8, gid="part:right")
-        axes.text(-FAR, right[0] - 0.12, text["right"], ha="left", va="center")
+        axes.text(-FAR + 1, right[0] - 0.12, text["right"], ha="left", va="center")
         axes.text(FAR, 1.18, text["wrong"], ha="right", va="center")
         chart.set_ticks(axes, "x", {at: str(at).replace("-", "−") for at in (-40, -20, 0, 20, 40)})
         chart.set_ticks(axes, "y", {0: "0", 0.5: "0.5", 1: "1"})

@@ -3,6 +3,7 @@
 import math
 import statistics
 from collections.abc import Callable
+from importlib import metadata
 
 import torch
 from torch import Tensor
@@ -161,6 +162,8 @@ def numbers() -> dict[str, str]:
         "alike_3": f"{alike('alike', when='after', distance=3):.2f}",
         "top": f"{SIZE // 2}",
         "next_best": f"{SIZE / 2 * products('right', 1)[0]:.1f}",
+        "small": f"{benchmark.KINDS['learned_small'].learned}",
+        "transformers": ".".join(metadata.version("transformers").split(".")[:2]),
         "read": str(benchmark.READ),
         "last_gpt2": f"{last['GPT-2'][0]:,}",
         "last_bert": f"{last['BERT'][0]:,}",

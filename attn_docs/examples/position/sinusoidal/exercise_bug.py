@@ -9,5 +9,6 @@ def positional(length, dim, base=10000.0):
     return x
 
 
-print((positional(5, 8).norm(dim=-1) / 4**0.5).round(decimals=4).tolist())
-#> [1.0, 1.0188000202178955, 1.0253000259399414, 1.0003000497817993, 1.0134999752044678]
+lengths = positional(5, 8).norm(dim=-1) / 4**0.5
+print([round(x, 4) for x in lengths.tolist()])
+#> [1.0, 1.0188, 1.0253, 1.0003, 1.0135]

@@ -9,5 +9,6 @@ def positional(length, dim, base=10000.0):
     return x
 
 
-print((positional(5, 8).norm(dim=-1) / 4**0.5).round(decimals=4).tolist())
+lengths = positional(5, 8).norm(dim=-1) / 4**0.5
+print([round(x, 4) for x in lengths.tolist()])
 #> [1.0, 1.0, 1.0, 1.0, 1.0]
