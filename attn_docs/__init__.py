@@ -67,7 +67,7 @@ from attn_docs.memory.kv_memory import (
     longest_context,
 )
 from attn_docs.position.extrapolation import extrapolation
-from attn_docs.position.relative import relative
+from attn_docs.position.relative import RelativeBias, alibi_bias, alibi_slopes, t5_bucket
 from attn_docs.position.rotary import (
     RotaryEmbedding,
     apply_rotary,
@@ -116,11 +116,14 @@ __all__ = [
     "NTKScaling",
     "OnlineSoftmax",
     "ProportionalScaling",
+    "RelativeBias",
     "RotaryEmbedding",
     "ScaledDotProductSelfAttention",
     "ScoreAttention",
     "SelfAttention",
     "YaRNScaling",
+    "alibi_bias",
+    "alibi_slopes",
     "apply_rotary",
     "attention_by_hand",
     "attention_kernels",
@@ -153,7 +156,6 @@ __all__ = [
     "packed_attention",
     "padding_mask",
     "projection_cost",
-    "relative",
     "ring_attention",
     "ring_join",
     "ring_split",
@@ -167,6 +169,7 @@ __all__ = [
     "split_heads",
     "split_kv_attention",
     "stable_softmax",
+    "t5_bucket",
     "which_kernel",
 ]
 
