@@ -66,7 +66,6 @@ from attn_docs.memory.kv_memory import (
     load_models,
     longest_context,
 )
-from attn_docs.position.extrapolation import extrapolation
 from attn_docs.position.relative import RelativeBias, alibi_bias, alibi_slopes, t5_bucket
 from attn_docs.position.rotary import (
     RotaryEmbedding,
@@ -136,7 +135,6 @@ __all__ = [
     "document_mask",
     "document_positions",
     "encode_step_by_step",
-    "extrapolation",
     "flash_attention",
     "grouped_query_attention_broadcast",
     "grouped_query_attention_repeat",
