@@ -1,5 +1,17 @@
-import torch
-def sinusoidal(positions, dim, *, base=10000.0):
-    pair = torch.arange(0, dim, 2).float()
-    angles = positions.float().unsqueeze(-1) / base ** (pair / dim)
-    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)
+"""TODO: one sentence, what this mechanism is."""
+
+from torch import Tensor
+
+
+def sinusoidal(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    r"""TODO: one sentence; then formula, shapes, errors, source.
+
+    Example:
+        ```python
+        from attn_docs import sinusoidal
+
+        print(sinusoidal.__name__)
+        #> sinusoidal
+        ```
+    """
+    raise NotImplementedError
