@@ -141,6 +141,30 @@ def check_positions(positions: Tensor, batch: int, length: int) -> None:
         raise ValueError(f"positions must be at most {MAX_POSITION}; got {highest}")
 
 
+def check_places(name: str, places: Tensor) -> None:
+    """Refuse anything but integers, or floats that can hold them, of which float32 holds each."""
+    if not isinstance(places, Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor; got {type(places).__name__}")
+    if places.dtype not in (*INT_DTYPES, torch.float32, torch.float64):
+        raise TypeError(f"{name} must hold integers, float32 or float64; got {places.dtype}")
+    if not places.numel() or places.is_meta or torch.compiler.is_compiling():
+        return
+    wrong = ~(places.abs() <= MAX_POSITION)  # NaN is wrong too
+    if wrong.any():
+        raise ValueError(
+            f"{name} must be from -{MAX_POSITION} to {MAX_POSITION}; got {places[wrong][0].item()}"
+        )
+
+
+def check_even(name: str, value: int) -> None:
+    """Refuse anything but an even int above zero: a sine and a cosine for each frequency."""
+    check_size(name, value)
+    if value % 2:
+        raise ValueError(
+            f"{name} must be even, a sine and a cosine for each frequency; got {value}"
+        )
+
+
 def check_instance(name: str, value: object, *classes: type) -> None:
     """Refuse anything but an object of one of the classes, or None."""
     if value is not None and not isinstance(value, classes):
