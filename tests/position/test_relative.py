@@ -23,11 +23,19 @@ from attn_docs import (
     alibi_bias,
     alibi_slopes,
     attention_weights,
+    masked_softmax,
     scaled_dot_product_attention,
     t5_bucket,
 )
+from attn_docs.testing import check_attention
+from docs._kit import measured
 from docs._kit.examples import example
-from tests.kit import error, load_exhibit, normal
+from docs._tools.page import page_module
+from tests.kit import error, load_exhibit, normal, parse
+
+figures = page_module("position/relative", "figures")
+tables = page_module("position/relative", "tables")
+benchmark = page_module("position/relative", "benchmark")
 
 bucket_sizes = pytest.mark.parametrize(
     ("num_buckets", "max_distance"), [(32, 128), (20, 50), (8, 1000), (64, 128), (4, 16), (6, 9)]
@@ -140,8 +148,6 @@ def test_a_whole_layer_of_bloom() -> None:
     wanted = theirs(x, torch.zeros_like(x), alibi=alibi, attention_mask=causal)[0]
     found = ours(x, attn_mask=alibi_bias(heads, n, dtype=torch.float64), is_causal=True)
     assert error(found, wanted) <= 1e-7  # their slopes are float32
-    for name, x_grad in (("ours", found), ("theirs", wanted)):
-        assert x_grad.requires_grad, name
 
 
 def test_falcon_with_alibi_counts_the_bias_twice_in_its_eager_path() -> None:
@@ -170,7 +176,7 @@ def test_falcon_with_alibi_counts_the_bias_twice_in_its_eager_path() -> None:
 # --- T5 --------------------------------------------------------------------------------------
 
 
-def bucket_by_integers(distance: int, num_buckets: int, max_distance: int, both: bool) -> int:
+def bucket_by_integers(distance: int, num_buckets: int, max_distance: int, *, both: bool) -> int:
     """Return the bucket without a logarithm: r ≥ E·(D/E)^(k/(N−E)) in whole numbers."""
     side = num_buckets // 2 if both else num_buckets
     first = side if both and distance > 0 else 0
@@ -179,9 +185,8 @@ def bucket_by_integers(distance: int, num_buckets: int, max_distance: int, both:
     if r < exact:
         return first + r
     k, rest = 0, side - exact
-    while (
-        exact + k < side - 1
-        and max_distance ** (k + 1) * exact**rest <= r**rest * exact ** (k + 1)
+    while exact + k < side - 1 and max_distance ** (k + 1) * exact**rest <= r**rest * exact ** (
+        k + 1
     ):
         k += 1
     return first + exact + k
@@ -199,7 +204,8 @@ def test_buckets_are_those_of_transformers_and_of_exact_arithmetic(
     assert found.equal(theirs)
     assert found.dtype == torch.int64
     near = torch.arange(-1100, 1101)
-    wanted = [bucket_by_integers(r, num_buckets, max_distance, bidirectional) for r in near.tolist()]
+    sizes = (num_buckets, max_distance)
+    wanted = [bucket_by_integers(r, *sizes, both=bidirectional) for r in near.tolist()]
     assert t5_bucket(near, bidirectional=bidirectional, **options).tolist() == wanted
     square = near[:25].view(5, 5).int()
     assert t5_bucket(square, bidirectional=bidirectional, **options).shape == (5, 5)
@@ -236,9 +242,10 @@ def test_a_whole_layer_of_t5(bidirectional: bool) -> None:
     torch.nn.init.normal_(theirs.relative_attention_bias.weight)
     bias = RelativeBias(heads, bidirectional=bidirectional).double()
     ours = MultiHeadAttention(size, heads, head_dim=head_dim, bias=False, scale=1.0).double()
-    state, names = theirs.state_dict(), dict(zip("qkvo", ("q", "k", "v", "out"), strict=True))
+    state, names = theirs.state_dict(), {"q": "q", "k": "k", "v": "v", "o": "out"}
     bias.load_state_dict({k: v for k, v in state.items() if "relative" in k})
-    ours.load_state_dict({f"{ours_}_proj.weight": state[f"{n_}.weight"] for n_, ours_ in names.items()})
+    loaded = {f"{mine}_proj.weight": state[f"{their}.weight"] for their, mine in names.items()}
+    ours.load_state_dict(loaded)
     mine, other = normal(2, n, size).requires_grad_(), normal(2, n, size).requires_grad_()
     causal = torch.full((n, n), -math.inf, dtype=torch.float64).triu(1).expand(2, 1, n, n)
     wanted = theirs(other, mask=None if bidirectional else causal)[0]
@@ -314,9 +321,10 @@ def test_the_bias_by_content_is_inklings_and_t5s_where_the_content_is_constant()
     states = normal(2, 7, 3, 5)
     wanted = theirs(states, torch.arange(7), torch.arange(7))
     assert error(by_content(states, theirs.proj), wanted) <= 1e-12
-    constant = by_content(states[:1, :1].expand(1, 7, 3, 5), theirs.proj)
+    constant = by_content(states[:1, :1].expand(1, 7, 3, 5), theirs.proj)[0]
     for i, j in itertools.product(range(7), repeat=2):
-        assert error(constant[:, :, i, j], constant[:, :, 6, 6 - i + j] if i >= j else constant[:, :, 0, 6]) <= 1e-12
+        same = constant[:, 6, 6 - i + j] if i >= j else torch.zeros(3).double()
+        assert error(constant[:, i, j], same) <= 1e-12
 
 
 # --- errors ------------------------------------------------------------------------------------
@@ -394,3 +402,201 @@ def test_the_least_that_is_taken(num_buckets: int, both: bool) -> None:
 
 def test_what_is_set_is_shown() -> None:
     assert "max_distance=128, bidirectional=True" in repr(RelativeBias(2, bidirectional=True))
+
+
+# --- exhibits ----------------------------------------------------------------------------------
+
+MENDED = {
+    "alibi_slopes_from_one": ("first = 0", "first = 1"),
+    "alibi_one_series": ("num_heads", "1 << (num_heads.bit_length() - 1)"),
+    "alibi_rewards_distance": ("at[:, None] - at", "at - at[:, None]"),
+    "alibi_of_new_tokens": ("0", "cache.length"),
+    "bias_scaled": ("(query @ key.mT + bias) * scale", "query @ key.mT * scale + bias"),
+    "bias_of_one_head": ("found[:, -1:]", "found"),
+    "t5_halves_exchanged": ("at[:, None] - at", "at - at[:, None]"),
+    "t5_all_in_bucket_zero": ("distance.clamp(min=0)", "(-distance).clamp(min=0)"),
+}
+
+
+def load(name: str, *, mended: bool) -> ModuleType:
+    return load_exhibit(f"position/{name}", MENDED[name], mended=mended)
+
+
+def exhibited(name: str, module: ModuleType) -> tuple[Tensor, Tensor]:
+    """Return what an exhibit finds and what it ought to."""
+    if name in ("alibi_slopes_from_one", "alibi_one_series"):
+        heads = 8 if name == "alibi_slopes_from_one" else 12
+        return module.slopes(heads), alibi_slopes(heads)
+    if name == "alibi_rewards_distance":
+        return module.bias(alibi_slopes(8), 6).tril(), alibi_bias(8, 6)[0].tril()
+    if name == "alibi_of_new_tokens":
+        torch.manual_seed(0)
+        attend = MultiHeadAttention(24, 4).requires_grad_(False)
+        x, cache = normal(2, 6, 24, dtype=torch.float32), KVCache(2, 4, 6, capacity=6)
+        steps = [module.step(attend, x[:, [t]], cache) for t in range(6)]
+        return torch.cat(steps, dim=1), attend(x, attn_mask=alibi_bias(4, 6), is_causal=True)
+    if name == "bias_scaled":
+        query, key, bias = normal(2, 3, 5, 4), normal(2, 3, 7, 4, seed=1), normal(1, 3, 5, 7)
+        return module.scores(query, key, bias), query @ key.mT / 2 + bias
+    if name == "bias_of_one_head":
+        return module.bias(8, 6).expand(1, 8, 6, 6), alibi_bias(8, 6)
+    table, distance = learned(3, bidirectional=True), -torch.arange(14)
+    if name == "t5_halves_exchanged":
+        return module.bias(table.relative_attention_bias, 6), table(6)
+    return module.exact_bucket(distance), t5_bucket(distance, bidirectional=False)
+
+
+@pytest.mark.parametrize("name", sorted(MENDED))
+def test_the_shape_is_right_the_numbers_are_not_and_mending_the_line_mends_them(name: str) -> None:
+    assert error(*exhibited(name, load(name, mended=False))) > 0.01
+    assert error(*exhibited(name, load(name, mended=True))) <= 1e-6
+
+
+def test_a_bias_of_the_new_token_alone_is_no_bias() -> None:
+    wrong, _ = exhibited("alibi_of_new_tokens", load("alibi_of_new_tokens", mended=False))
+    torch.manual_seed(0)
+    attend = MultiHeadAttention(24, 4).requires_grad_(False)
+    assert error(wrong, attend(normal(2, 6, 24, dtype=torch.float32), is_causal=True)) <= 1e-6
+
+
+def test_all_in_bucket_zero_is_no_bias_under_a_causal_mask() -> None:
+    at = torch.arange(9)
+    found = load("t5_all_in_bucket_zero", mended=False).exact_bucket(at - at.unsqueeze(-1))
+    assert found.tril().eq(0).all()
+
+
+def test_exchanged_halves_are_another_numbering_of_the_buckets() -> None:
+    table = learned(3, bidirectional=True)
+    weight = table.relative_attention_bias.weight.data
+    wrong = load("t5_halves_exchanged", mended=False).bias(table.relative_attention_bias, 200)
+    exchanged = weight.roll(16, dims=0)
+    exchanged[0] = weight[0]  # the token itself is in the first half either way
+    table.relative_attention_bias.weight.data = exchanged
+    assert error(wrong, table(200)) <= 1e-12
+
+
+def test_the_checker_tries_no_finite_bias() -> None:
+    """The page says so; when this fails, change the page."""
+
+    def attend(
+        query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
+    ) -> Tensor:
+        scores = query @ key.mT
+        if attn_mask is not None:
+            if attn_mask.dtype == torch.bool:
+                attn_mask = torch.where(attn_mask, 0.0, -torch.inf)
+            scores = scores + attn_mask
+        weights = masked_softmax(scores / math.sqrt(query.size(-1)))
+        return weights.to(value.dtype) @ value
+
+    assert check_attention(attend).verdict == "passed"
+
+
+# --- figures and tables ------------------------------------------------------------------------
+
+
+def test_the_figures_show_what_the_functions_return() -> None:
+    for language in ("en", "zh"):
+        root = parse(figures.idea(language))
+        heads = {g.attrib["data-head"]: g for g in root.iter("g") if "data-head" in g.attrib}
+        assert set(heads) == {str(head) for head in figures.HEADS}
+        for head, group in heads.items():
+            cells = [r for r in group.iter("rect") if "data-bias" in r.attrib]
+            assert len(cells) == 15
+            for cell in cells:
+                i, j = (int(cell.attrib[f"data-{axis}"]) for axis in ("row", "column"))
+                wanted = alibi_bias(8, 5)[0, int(head), i, j].item()
+                assert float(cell.attrib["data-bias"]) == pytest.approx(wanted, abs=0.0051)
+        desc = parse(figures.slopes(language)).find("desc").text
+        for slope in (*alibi_slopes(12).tolist(), *figures.one_series(12)):
+            assert f"{slope:.4f}" in desc
+        desc = parse(figures.buckets(language)).find("desc").text
+        for both in (True, False):
+            assert ", ".join(map(str, figures.edges(bidirectional=both))) in desc
+
+
+def test_buckets_begin_where_the_page_says() -> None:
+    for both in (True, False):
+        starts = figures.edges(bidirectional=both)
+        for bucket, start in enumerate(starts):
+            assert t5_bucket(torch.tensor(-start), bidirectional=both) == bucket
+            assert (
+                not bucket or t5_bucket(torch.tensor(1 - start), bidirectional=both) == bucket - 1
+            )
+
+
+def test_a_fixed_bias_takes_the_fused_kernel_and_a_learned_one_does_not() -> None:
+    found = measured.load(benchmark.__file__)["ways"]
+    kernels = {(v["way"], v["backward"]): v["kernel"] for v in found.values}
+    for backward in (False, True):
+        assert "flash_attention_for_cpu" in kernels["alibi", backward]
+        assert "math" in kernels["learned", backward]
+        for quantity in ("time", "memory"):
+            of = {"backward": backward}
+            assert found(quantity, way="learned", **of) > found(quantity, way="alibi", **of)
+
+
+def test_the_bytes_are_those_of_a_bias() -> None:
+    assert alibi_bias(4, 6, 10).nbytes * 8 * 5 == tables.BYTES * 32 * 30 * 10
+    assert tables.bytes_of(1) == tables.BIG_HEADS * tables.BIG_LENGTH * 4
+
+
+# --- the formulas of the page ------------------------------------------------------------------
+
+
+@pytest.mark.formula(r"S_{ps} = \frac{q_p \cdot k_s}{\sqrt{d}} + B_{ps}")
+def test_the_formula_of_a_score() -> None:
+    q, k, B = normal(5, 4), normal(7, 4, seed=1), normal(5, 7, seed=2)
+    S = torch.empty(5, 7, dtype=torch.float64)
+    for p, s in itertools.product(range(5), range(7)):
+        S[p, s] = q[p] @ k[s] / math.sqrt(4) + B[p, s]
+    found = attention_weights(q, k, B)
+    assert error(found, S.softmax(-1)) <= 1e-12
+
+
+@pytest.mark.formula(r"""
+B_{ps} = -\lambda\, \lvert p - s \rvert
+\qquad \text{or} \qquad
+B_{ps} = \operatorname{table}\bigl(\operatorname{bucket}(p - s)\bigr)
+""")
+def test_the_formula_of_both_biases() -> None:
+    slopes, learnt = alibi_slopes(3), learned(3, bidirectional=False)
+    alibi, t5 = alibi_bias(3, 4, offset=30), learnt(4, offset=30)
+    weight = learnt.relative_attention_bias.weight
+    for h, i, s in itertools.product(range(3), range(4), range(34)):
+        p = 30 + i
+        assert alibi[0, h, i, s].item() == pytest.approx(-slopes[h].item() * abs(p - s), abs=1e-6)
+        bucket = bucket_by_integers(s - p, 32, 128, both=False)
+        assert t5[0, h, i, s] == weight[bucket, h]
+
+
+@pytest.mark.formula(r"""
+\lambda_i = 2^{-8i/P} \quad (i \le P)
+\qquad
+\lambda_{P+i} = 2^{-4(2i-1)/P} \quad (i \le h - P)
+\qquad
+P = 2^{\lfloor \log_2 h \rfloor}
+""")
+def test_the_formula_of_the_slopes() -> None:
+    for h in range(1, 50):
+        P = 2 ** math.floor(math.log2(h))
+        wanted = [2 ** (-8 * i / P) for i in range(1, P + 1)]
+        wanted += [2 ** (-4 * (2 * i - 1) / P) for i in range(1, h - P + 1)]
+        assert alibi_slopes(h).tolist() == pytest.approx(wanted, abs=1e-7)
+
+
+@pytest.mark.formula(r"""
+\operatorname{bucket}(r) = \begin{cases}
+r & r < E \\
+\min\Bigl(E + \Bigl\lfloor \frac{\ln(r / E)}{\ln(D / E)}\, (N - E) \Bigr\rfloor,\; N - 1\Bigr)
+& r \ge E
+\end{cases}
+""")
+def test_the_formula_of_the_buckets() -> None:
+    for N, D in ((32, 128), (16, 128), (10, 77)):
+        E = N // 2
+        for r in range(300):
+            step = math.log(r / E) / math.log(D / E) * (N - E) if r >= E else 0
+            wanted = r if r < E else min(E + math.floor(step + 1e-9), N - 1)
+            options = {"num_buckets": N, "max_distance": D, "bidirectional": False}
+            assert t5_bucket(torch.tensor(-r), **options) == wanted
