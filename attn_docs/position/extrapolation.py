@@ -64,7 +64,7 @@ def recall_tokens(batch: int, generator: torch.Generator, *, length: int = TRAIN
 
         tokens, known = recall_tokens(1, torch.Generator().manual_seed(0))
         print(told(tokens[0]), known.sum().item())
-        #> x
+        #> mBcds......................mBcds 4
         ```
     """
     check_size("batch", batch)
@@ -107,7 +107,7 @@ def recall_at(
 
         tokens, _ = recall_at(1, torch.Generator().manual_seed(0), length=48, distance=(8, 8))
         print(told(tokens[0]))
-        #> x
+        #> ...................................mBcds...mBcds
         ```
     """
     check_size("batch", batch)
@@ -156,7 +156,12 @@ def build_model(kind: str, *, rows: int = TRAINED) -> DecoderModel:
 
         for kind in KINDS:
             print(kind, sum(parameter.numel() for parameter in build_model(kind).parameters()))
-        #> x
+        #> none 38272
+        #> learned 40320
+        #> sinusoidal 38272
+        #> rotary 38272
+        #> alibi 38272
+        #> t5 38336
         ```
     """
     if kind not in KINDS:
@@ -376,7 +381,7 @@ def diluted(lead: float, keys: int, *, trained: int | None = None) -> float:
 
         weights = diluted(6.4, 32), diluted(6.4, 256), diluted(6.4, 256, trained=32)
         print([round(weight, 2) for weight in weights])
-        #> x
+        #> [0.95, 0.7, 0.99]
         ```
 
     Reference:

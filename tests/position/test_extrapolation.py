@@ -471,10 +471,6 @@ def test_sharpened_dilution(lead: float, keys: int) -> None:
 # --- exhibits --------------------------------------------------------------------------------
 
 FIXES = {
-    "rule_left_out": (
-        "RotaryEmbedding(embed_dim // num_heads)",
-        "RotaryEmbedding(embed_dim // num_heads, scaling=scaling)",
-    ),
     "factor_of_extended_length": ("length / extended", "length / trained"),
     "mean_over_positions": ("right.double()", "right[:, -last:].double()"),
     "length_with_padding": (
@@ -486,12 +482,6 @@ FIXES = {
 
 def exhibited(name: str, module: ModuleType) -> tuple[Tensor, Tensor]:
     """Return what an exhibit finds and what it ought to."""
-    if name == "rule_left_out":
-        rule = LinearScaling(4.0)
-        wanted = MultiHeadAttention(8, 2, rotary=RotaryEmbedding(4, scaling=rule))
-        found = module.load(wanted.state_dict(), 8, 2, rule)
-        x = torch.randn(2, 9, 8, generator=drawn())
-        return found(x), wanted(x)
     if name == "factor_of_extended_length":
         rules = module.rule_for(131072, 4096, 32768), YaRNScaling(32.0, 4096)
         found, wanted = (rotary_frequencies(64, 1e4, rule)[0] for rule in rules)
