@@ -149,11 +149,10 @@ def check_places(name: str, places: Tensor) -> None:
         raise TypeError(f"{name} must hold integers, float32 or float64; got {places.dtype}")
     if not places.numel() or places.is_meta or torch.compiler.is_compiling():
         return
-    wrong = ~(places.abs() <= MAX_POSITION)  # NaN is wrong too
-    if wrong.any():
-        raise ValueError(
-            f"{name} must be from -{MAX_POSITION} to {MAX_POSITION}; got {places[wrong][0].item()}"
-        )
+    for place in (x.item() for x in places.aminmax()):
+        if not -MAX_POSITION <= place <= MAX_POSITION:  # NaN is not either
+            rule = f"from -{MAX_POSITION} to {MAX_POSITION}"
+            raise ValueError(f"{name} must be {rule}; got {place}")
 
 
 def check_even(name: str, value: int) -> None:

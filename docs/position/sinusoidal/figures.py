@@ -19,7 +19,7 @@ DIGITS, LAST = 4, 31
 FAR = 40
 
 
-def _digit(axes: Axes, place: int, label: str, bottom: str | None) -> None:
+def _digit(axes: Axes, label: str, bottom: str | None) -> None:
     """Leave a row of a panel with a name at its left, and positions below the lowest."""
     axes.set(xlim=(0, LAST), ylim=(-1.25, 1.25))
     axes.grid(visible=False)
@@ -35,22 +35,22 @@ def hands(language: str) -> str:
     """Chart binary digits beside pairs that are each half as fast as the one before."""
     text, height = texts(__file__, "hands", language), 232
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(420, height)
+        figure = chart.new_figure(430, height)
         for left, name in ((44, "bits"), (262, "waves")):
-            figure.text(left / 420, 1 - 10 / height, text[name], va="center", fontweight="bold")
+            figure.text(left / 430, 1 - 10 / height, text[name], va="center", fontweight="bold")
         fine = torch.linspace(0, LAST, 125, dtype=torch.float64)
         # each pair half as fast: base 16 over four pairs
         smooth = sinusoidal(fine, 2 * DIGITS, base=2.0**DIGITS)
         dots = sinusoidal(torch.arange(LAST + 1), 2 * DIGITS, base=2.0**DIGITS)
         for i in range(DIGITS):
             bottom = text["position"] if i == DIGITS - 1 else None
-            axes = chart.panel(figure, 44, 24 + 44 * i, 155, 36)
-            _digit(axes, i, text["bit"].format(i=i), bottom)
+            axes = chart.panel(figure, 44, 24 + 44 * i, 150, 36)
+            _digit(axes, text["bit"].format(i=i), bottom)
             bits = (torch.arange(LAST + 1) >> i) % 2
             axes.step(range(LAST + 1), 2 * bits - 1, where="post", color=chart.ACCENT, lw=1.5,
                       gid=f"part:bit-{i}")  # fmt: skip
-            axes = chart.panel(figure, 262, 24 + 44 * i, 155, 36)
-            _digit(axes, i, text["pair"].format(i=i), bottom)
+            axes = chart.panel(figure, 262, 24 + 44 * i, 150, 36)
+            _digit(axes, text["pair"].format(i=i), bottom)
             line = {"color": chart.ACCENT, "lw": 1.5, "gid": f"part:sin-{i}"}
             axes.plot(fine, smooth[:, 2 * i], **line)
             axes.plot(fine, smooth[:, 2 * i + 1], color=chart.ACCENT_2, lw=1, ls="--",
@@ -69,13 +69,13 @@ def distance(language: str) -> str:
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(400, 226)
         axes = chart.panel(figure, 36, 30, 350, 150)
-        axes.set(xlim=(-FAR, FAR), ylim=(0, 1.05))
+        axes.set(xlim=(-FAR, FAR), ylim=(0, 1.25))
         band = [*zip(along, low, strict=True), *reversed(list(zip(along, high, strict=True)))]
         axes.fill(*zip(*band, strict=True), facecolor=(chart.ACCENT_2, 0.4), lw=0,
                   gid="part:wrong")  # fmt: skip
         axes.plot(along, right, color=chart.ACCENT, lw=1.8, gid="part:right")
-        axes.text(-FAR, right[0] - 0.1, text["right"], ha="left", va="center")
-        axes.text(FAR, high[-1] + 0.09, text["wrong"], ha="right", va="center")
+        axes.text(-FAR, right[0] - 0.12, text["right"], ha="left", va="center")
+        axes.text(FAR, 1.18, text["wrong"], ha="right", va="center")
         chart.set_ticks(axes, "x", {at: str(at).replace("-", "−") for at in (-40, -20, 0, 20, 40)})
         chart.set_ticks(axes, "y", {0: "0", 0.5: "0.5", 1: "1"})
         axes.text(-0.09, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")

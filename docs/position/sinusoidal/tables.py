@@ -67,7 +67,7 @@ def wrong(language: str) -> str:
     body = []
     for kind in TABLES_OF:
         low, high = products(kind, APART)
-        span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} – {high:.2f}"
+        span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} … {high:.2f}"
         turn = 2 * math.pi * 10000 ** SLOWEST[kind]
         share = f"{100 * missed(kind):.1f}%"
         name = names["sinusoidal" if kind == "right" else kind]
@@ -80,7 +80,13 @@ def layouts(language: str) -> str:
     """Return how models of transformers lay out what they add."""
     text = texts(__file__, "layouts", language)
     found = example("position/sinusoidal/who")["found"]
-    body = [(f"{name}", f"`{order}`", f"${steps}$") for name, (order, steps) in found.items()]
+    models: dict[tuple[str, str], list[str]] = {}
+    for name, laid_out in found.items():
+        models.setdefault(laid_out, []).append(name)
+    body = [
+        (text["comma"].join(names), f"`{order}`", f"${steps}$")
+        for (order, steps), names in models.items()
+    ]
     return table(text["header"], body, words=(0, 1))
 
 
@@ -120,19 +126,10 @@ def trained(language: str) -> str:
     return f"{table(text['header'], body)}\n\n{found.caption(caption, language)}"
 
 
-def longest(language: str) -> str:
-    """Return the last position of models with a learned table, tried out."""
-    text = texts(__file__, "longest", language)
-    found = example("position/sinusoidal/last")["found"]
-    body = [(name, f"{said:,}", f"{takes:,}") for name, (said, takes) in found.items()]
-    return table(text["header"], body)
-
-
 TABLES: dict[str, Callable[[str], str]] = {
     "wrong": wrong,
     "layouts": layouts,
     "trained": trained,
-    "longest": longest,
 }
 
 

@@ -11,9 +11,8 @@ print([round(x, 1) for x in scores[50, 47:54].tolist()])
 
 # a key projection that moves each position three on: pair by pair the rotation of before
 sin, cos = pairs[3].unbind(-1)  # of three positions
-moved = torch.stack(
-    (pairs[..., 0] * cos + pairs[..., 1] * sin, pairs[..., 1] * cos - pairs[..., 0] * sin), dim=-1
-)
+a, b = pairs.unbind(-1)
+moved = torch.stack((a * cos + b * sin, b * cos - a * sin), dim=-1)
 scores = place @ moved.flatten(-2).T
 print([round(x, 1) for x in scores[50, 45:52].tolist()])
 #> [28.3, 30.9, 32.0, 30.9, 28.3, 25.6, 23.9]

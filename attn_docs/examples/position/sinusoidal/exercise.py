@@ -14,7 +14,7 @@ class Attention(nn.Module):
 
     def forward(self, x, is_causal=False):  # b n D
         positions = torch.arange(x.size(1), dtype=x.dtype)
-        x = x + positions[:, None] / x.size(1)  # your lines instead: a vector for each position
+        x = x + positions[:, None] / x.size(1)  # your lines instead of this one
         qkv = self.qkv_proj(x).unflatten(-1, (3, self.num_heads, -1))  # b n 3 h d
         query, key, value = qkv.permute(2, 0, 3, 1, 4)  # b h n d each
         output = F.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
