@@ -21,7 +21,7 @@ from attn_docs import (
     apply_rotary,
     rotary_frequencies,
 )
-from attn_docs.position.rotary_scaling import RotaryScaling
+from attn_docs.position._frequencies import RotaryScaling
 from tests.kit import error, normal
 
 THETAS = [100.0, 10000, 150000.0, 500000.0, 1e6, 8e6]
