@@ -87,7 +87,7 @@ def wavelengths(language: str) -> str:
         axes.plot([last], [1], color=chart.ACCENT_2, marker="o", linestyle="none")
         for name, (x, y, where) in {
             "linear": (6, 8.7, "left"),
-            "ntk": (1.2e5, 4.3, "right"),
+            "ntk": (1.6e5, 3.9, "left"),
             "yarn": (900, 2.9, "right"),
             "llama3": (9.8e3, 2.1, "left"),
             "proportional": (6, 0.82, "left"),
