@@ -15,12 +15,8 @@ from attn_docs._checks import (
     check_size,
 )
 from attn_docs._renamed import renamed
-from attn_docs.position.rotary_scaling import (
-    DynamicScaling,
-    RotaryScaling,
-    check_scaling,
-    frequencies,
-)
+from attn_docs.position._frequencies import RotaryScaling, check_scaling, frequencies
+from attn_docs.position.rotary_scaling import DynamicScaling
 
 
 def apply_rotary(

@@ -1,9 +1,7 @@
 """Rules that rescale the frequencies of rotary positions, so that a model reads longer texts."""
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -11,35 +9,12 @@ from torch import Tensor
 
 from attn_docs._checks import (
     check_flag,
-    check_instance,
     check_least,
     check_number,
     check_positive,
     check_size,
 )
-
-
-class Pairs(NamedTuple):
-    """The pairs that a rule makes frequencies for."""
-
-    dim: int
-    theta: float
-    exponents: Tensor  # 2i/D, (D/2,)
-    length: int | Tensor | None
-
-    def plain(self, theta: float | Tensor | None = None) -> Tensor:
-        """Return the frequencies without a rule, or those of another base."""
-        return 1.0 / (self.theta if theta is None else theta) ** self.exponents
-
-
-class RotaryScaling(ABC):
-    """What every rule has: frequencies for the pairs, and a factor on cosine and sine."""
-
-    attention: float = 1.0
-
-    @abstractmethod
-    def rescale(self, pairs: Pairs) -> Tensor:
-        """Return their frequencies, with the exponents' dtype and device."""
+from attn_docs.position._frequencies import Pairs, RotaryScaling, check_scaling, frequencies
 
 
 @dataclass(frozen=True)
@@ -114,6 +89,10 @@ class NTKScaling(RotaryScaling):
         """Refuse what is out of range."""
         check_least("factor", self.factor, 1)
 
+    def check(self, pairs: Pairs) -> None:
+        """Refuse a single pair, which is the fastest and the slowest."""
+        _check_two_pairs(self, pairs)
+
     def rescale(self, pairs: Pairs) -> Tensor:
         """Return the frequencies of the raised base."""
         return pairs.plain(pairs.theta * self.factor ** (pairs.dim / (pairs.dim - 2)))
@@ -172,6 +151,10 @@ class DynamicScaling(RotaryScaling):
         check_size("length", length)
         grown = self.factor * max(length, self.original_length) / self.original_length
         return NTKScaling(grown - (self.factor - 1))
+
+    def check(self, pairs: Pairs) -> None:
+        """Refuse a single pair, which is the fastest and the slowest."""
+        _check_two_pairs(self, pairs)
 
     def rescale(self, pairs: Pairs) -> Tensor:
         """Return the frequencies for a length: an int, or a tensor, which stays on its device."""
@@ -267,6 +250,11 @@ class YaRNScaling(RotaryScaling):
 
     def _sharper(self, mscale: float) -> float:
         return 0.1 * mscale * math.log(self.factor) + 1.0
+
+    def check(self, pairs: Pairs) -> None:
+        """Refuse a base whose pairs do not slow down."""
+        if pairs.theta <= 1:
+            raise ValueError(f"theta must be above 1 with YaRNScaling; got {pairs.theta!r}")
 
     def rescale(self, pairs: Pairs) -> Tensor:
         """Return frequencies between the plain ones and the divided ones."""
@@ -391,15 +379,19 @@ class ProportionalScaling(RotaryScaling):
             raise ValueError(f"share must be above 0 and at most 1; got {self.share!r}")
         check_least("factor", self.factor, 1)
 
+    def check(self, pairs: Pairs) -> None:
+        """Refuse a share of less than one pair."""
+        if not self._rotated(pairs):
+            raise ValueError(f"share must leave a pair of dim = {pairs.dim}; got {self.share!r}")
+
     def rescale(self, pairs: Pairs) -> Tensor:
         """Return the plain frequencies of the first pairs, then zeros."""
-        rotated = self.rotated(pairs.dim)
+        rotated = self._rotated(pairs)
         first = pairs._replace(exponents=pairs.exponents[:rotated]).plain() / self.factor
         return F.pad(first, (0, pairs.dim // 2 - rotated))
 
-    def rotated(self, dim: int) -> int:
-        """Return how many pairs of a head of this size are rotated."""
-        return int(self.share * dim // 2)
+    def _rotated(self, pairs: Pairs) -> int:
+        return int(self.share * pairs.dim // 2)
 
 
 def rotary_frequencies(
@@ -468,34 +460,12 @@ def rotary_frequencies(
     return found, 1.0 if scaling is None else scaling.attention
 
 
-def check_scaling(scaling: RotaryScaling | None, dim: int, theta: float) -> None:
-    """Refuse anything but None or a rule that has frequencies for this size and base."""
-    check_instance("scaling", scaling, RotaryScaling)
-    name = type(scaling).__name__
-    if isinstance(scaling, (NTKScaling, DynamicScaling)) and dim < 4:
-        raise ValueError(f"dim must be 4 or more with {name}; got {dim}")
-    if isinstance(scaling, YaRNScaling) and theta <= 1:
-        raise ValueError(f"theta must be above 1 with {name}; got {theta!r}")
-    if isinstance(scaling, ProportionalScaling) and not scaling.rotated(dim):
-        raise ValueError(f"share must leave a pair of dim = {dim}; got {scaling.share!r}")
-
-
-def frequencies(
-    dim: int,
-    theta: float,
-    scaling: RotaryScaling | None,
-    length: int | Tensor | None,
-    *,
-    dtype: torch.dtype,
-    device: torch.device | str | None,
-) -> Tensor:
-    """Return the frequencies, for callers who have checked all; a length may be a tensor."""
-    exponents = torch.arange(0, dim, 2, device=device).to(dtype) / dim  # 2i/D
-    pairs = Pairs(dim, theta, exponents, length)
-    return pairs.plain() if scaling is None else scaling.rescale(pairs)
-
-
 def _check_above(name: str, value: float, lower_name: str, lower: float) -> None:
     check_number(name, value)
     if value <= lower:
         raise ValueError(f"{name} must be above {lower_name} = {lower}; got {value!r}")
+
+
+def _check_two_pairs(rule: RotaryScaling, pairs: Pairs) -> None:
+    if pairs.dim < 4:
+        raise ValueError(f"dim must be 4 or more with {type(rule).__name__}; got {pairs.dim}")

@@ -3,17 +3,20 @@
 import itertools
 import math
 from collections.abc import Iterator
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from attn_docs import (
     DynamicScaling,
+    GroupedQueryAttention,
     LinearScaling,
     Llama3Scaling,
+    MultiHeadAttention,
     NTKScaling,
     ProportionalScaling,
     RotaryEmbedding,
@@ -21,8 +24,8 @@ from attn_docs import (
     apply_rotary,
     rotary_frequencies,
 )
-from attn_docs.position.rotary_scaling import RotaryScaling
-from tests.kit import error, normal
+from attn_docs.position._frequencies import RotaryScaling
+from tests.kit import error, load_exhibit, normal
 
 THETAS = [100.0, 10000, 150000.0, 500000.0, 1e6, 8e6]
 FACTORS = [1, 1.5, 2.0, 4.0, 8, 32.0, 40.0]
@@ -435,3 +438,132 @@ def test_a_layer_takes_rules_only(scaling: object) -> None:
 def test_a_layer_checks_its_size_when_it_is_made() -> None:
     with pytest.raises(ValueError, match="dim must be 4 or more with NTKScaling; got 2"):
         RotaryEmbedding(8, scaling=NTKScaling(2), rotary_dim=2)
+
+
+# --- exhibits ---------------------------------------------------------------------------------
+
+MENDED = {
+    "rule_forgotten": ("theta=500000.0)", "theta=500000.0, scaling=RULE)"),
+    "factor_twice": ("factor**2 / size**0.5", "1 / size**0.5"),
+    "dynamic_cached": ("rule.at(cache.length + x.size(1))", "rule.at(longest)"),
+    "partial_for_proportional": ('{"rotary_dim": head_dim // 4}', '{"scaling": RULE}'),
+}
+
+
+def exhibited(name: str, module: ModuleType) -> tuple[Tensor, Tensor]:
+    """Return what an exhibit finds and what it ought to, by the loops above."""
+    torch.manual_seed(0)
+    x, positions = normal(2, 7, 24), torch.arange(7) * 1500
+    query, key, value = normal(3, 2, 3, 7, 8).unbind()
+    if name == "rule_forgotten":
+        rotary = RotaryEmbedding(8, theta=500000.0, scaling=Llama3Scaling(8.0, 8192))
+        right = GroupedQueryAttention(24, 3, 1, bias=False, rotary=rotary).double()
+        wrong = module.load(right.state_dict(), 24, 3, 1).double()
+        return wrong(x, positions=positions), right(x, positions=positions)
+    if name == "factor_twice":
+        rule = YaRNScaling(40.0, 4096)
+        omegas, factor = by_hand(rule, 8, 10000.0, 1), 0.1 * math.log(40) + 1
+        rotated = (rotated_by_hand(t, positions, omegas, factor) for t in (query, key))
+        right = F.scaled_dot_product_attention(*rotated, value, is_causal=True)
+        return module.attention(query, key, value, positions, rule), right
+    if name == "dynamic_cached":
+        rule = DynamicScaling(4.0, 3)
+        layer = MultiHeadAttention(24, 3, rotary=RotaryEmbedding(8, scaling=rule)).double()
+        wanted, cache = layer(x, is_causal=True)[:, -1], layer.new_cache(2, 7)
+        for t in range(7):
+            found = module.step(layer, x[:, [t]], cache, rule, longest=7)
+        return found[:, 0], wanted
+    omegas = by_hand(ProportionalScaling(0.25), 8, 1e6, 1)
+    return module.rotary(8)(query, positions), rotated_by_hand(query, positions, omegas, 1.0)
+
+
+@pytest.mark.parametrize("name", sorted(MENDED))
+def test_the_shape_is_right_the_numbers_are_not_and_mending_the_line_mends_them(name: str) -> None:
+    for mended in (False, True):
+        module = load_exhibit(f"position/{name}", MENDED[name], mended=mended)
+        found, wanted = exhibited(name, module)
+        assert found.shape == wanted.shape
+        assert error(found, wanted) <= 1e-12 if mended else error(found, wanted) > 0.001
+
+
+def test_mended_the_last_token_is_that_of_the_whole_text_at_every_length() -> None:
+    rule, x = DynamicScaling(4.0, 3), normal(2, 7, 24)
+    layer = MultiHeadAttention(24, 3, rotary=RotaryEmbedding(8, scaling=rule)).double()
+    fixed = MultiHeadAttention(24, 3, rotary=RotaryEmbedding(8, scaling=rule.at(7))).double()
+    fixed.load_state_dict(layer.state_dict())
+    assert error(layer(x, is_causal=True), fixed(x, is_causal=True)) <= 1e-12
+    shorter = [each(x[:, :5], is_causal=True) for each in (layer, fixed)]
+    assert error(*shorter) > 0.001
+
+
+# --- the formulas of the page -----------------------------------------------------------------
+
+
+@pytest.mark.formula(r"""
+\omega_i' = (1 - \gamma_i)\, \omega_i + \gamma_i\, \frac{\omega_i}{s}
+\qquad \omega_i = \theta^{-2i/D}
+""")
+def test_the_formula_of_a_blend() -> None:
+    D, theta, s = 16, 1e4, 4.0
+    for gammas, rule in (
+        ([1.0] * 8, LinearScaling(s)),
+        ([0.0] * 8, LinearScaling(1)),
+        (gammas_of_yarn(D, theta, 300), YaRNScaling(s, 300)),
+        (gammas_of_llama(D, theta, 300), Llama3Scaling(s, 300)),
+    ):
+        found = rotary_frequencies(D, theta, rule, dtype=torch.float64)[0].tolist()
+        for i, gamma in enumerate(gammas):
+            omega = theta ** (-2 * i / D)
+            assert found[i] == pytest.approx((1 - gamma) * omega + gamma * omega / s, rel=1e-13)
+
+
+def gammas_of_yarn(D: int, theta: float, L: int) -> list[float]:
+    def at(beta: float) -> float:
+        return D * math.log(L / (2 * math.pi * beta)) / (2 * math.log(theta))
+
+    first, last = max(math.floor(at(32)), 0), math.ceil(at(1))
+    return [min(max((i - first) / (last - first), 0), 1) for i in range(D // 2)]
+
+
+def gammas_of_llama(D: int, theta: float, L: int) -> list[float]:
+    lambdas = [2 * math.pi / theta ** (-2 * i / D) for i in range(D // 2)]
+    return [1 - min(max((L / wave - 1) / (4 - 1), 0), 1) for wave in lambdas]
+
+
+@pytest.mark.formula(r"""
+\gamma_i^{\text{YaRN}} = \operatorname{clip}\Bigl(\frac{i - i_{32}}{i_1 - i_{32}}, 0, 1\Bigr)
+\qquad
+i_\beta = \frac{D \ln (L / 2\pi\beta)}{2 \ln \theta}
+""")
+def test_the_formula_of_yarns_share() -> None:
+    D, theta, L, s = 128, 500000.0, 8192, 8.0
+    plain, found = (
+        rotary_frequencies(D, theta, rule, dtype=torch.float64)[0]
+        for rule in (None, YaRNScaling(s, L, truncate=False))
+    )
+    gammas = (1 - found / plain) / (1 - 1 / s)
+
+    def i_(beta: float) -> float:
+        return D * math.log(L / (2 * math.pi * beta)) / (2 * math.log(theta))
+
+    for i, gamma in enumerate(gammas.tolist()):
+        wanted = min(max((i - i_(32)) / (i_(1) - i_(32)), 0), 1)
+        assert gamma == pytest.approx(wanted, abs=1e-12)
+    for beta in (1, 32):  # the pair that turns so often within L
+        assert L * theta ** (-2 * i_(beta) / D) / (2 * math.pi) == pytest.approx(beta)
+
+
+@pytest.mark.formula(r"""
+\gamma_i^{\text{Llama}} = 1 - \operatorname{clip}\Bigl(\frac{L / \lambda_i - 1}{4 - 1}, 0, 1\Bigr)
+\qquad
+\lambda_i = \frac{2\pi}{\omega_i}
+""")
+def test_the_formula_of_llamas_share() -> None:
+    D, theta, L, s = 128, 500000.0, 8192, 8.0
+    plain, found = (
+        rotary_frequencies(D, theta, rule, dtype=torch.float64)[0]
+        for rule in (None, Llama3Scaling(s, L))
+    )
+    gammas = (1 - found / plain) / (1 - 1 / s)
+    assert error(gammas, torch.tensor(gammas_of_llama(D, theta, L)).double()) <= 1e-6
+    assert 0 < sum(0 < gamma < 1 for gamma in gammas) < 10

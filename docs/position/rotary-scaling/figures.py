@@ -50,7 +50,7 @@ def angles(language: str) -> str:
         write(group, text["said"][index], x, 158, 12)
         drawing.append(group)
     desc = text["desc"]
-    return finish(drawing.as_svg(header=""), f"{KEY}-angles", text["title"], desc, zoom=1.5)
+    return finish(drawing.as_svg(header=""), f"{KEY}-angles", text["title"], desc, zoom=1.3)
 
 
 def _arc(parent: drawsvg.Group, x: float, y: float, start: float, end: float, colour: str) -> None:
@@ -78,21 +78,22 @@ def wavelengths(language: str) -> str:
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(400, 262)
         axes = chart.panel(figure, 34, 34, 352, 172)
-        axes.set(xscale="log", yscale="log", xlim=(4, 4e6), ylim=(0.9, 10))
+        axes.set(xscale="log", yscale="log", xlim=(4, 4e6), ylim=(0.7, 10))
         axes.axvline(ORIGINAL, color=chart.INK, linewidth=1, alpha=0.5)
         for name, (colour, style) in _STYLES.items():
-            drawn = {"color": colour, "linestyle": style, "linewidth": 2}
-            (line,) = axes.plot(*slower(name), **drawn)
+            (line,) = axes.plot(*slower(name), color=colour, linestyle=style, linewidth=2)
             line.set_gid(f"part:{name}")
+        last = slower("proportional")[0][-1]
+        axes.plot([last], [1], color=chart.ACCENT_2, marker="o", linestyle="none")
         for name, (x, y, where) in {
             "linear": (6, 8.7, "left"),
-            "ntk": (1e3, 4.3, "right"),
-            "yarn": (550, 2.5, "right"),
-            "llama3": (9.5e3, 4.2, "left"),
-            "proportional": (60, 1.15, "left"),
+            "ntk": (1.6e5, 3.9, "left"),
+            "yarn": (900, 2.9, "right"),
+            "llama3": (9.8e3, 2.1, "left"),
+            "proportional": (6, 0.82, "left"),
         }.items():
             axes.text(x, y, text[name], ha=where, va="center", color=_STYLES[name][0])
-        axes.text(ORIGINAL * 1.2, 1.25, text["trained"], ha="left", va="center")
+        axes.text(ORIGINAL * 1.2, 0.82, text["trained"], ha="left", va="center")
         chart.set_ticks(axes, "x", dict(zip((10, 1e3, 1e5), text["powers"], strict=True)))
         chart.set_ticks(axes, "y", {tick: f"{tick}×" for tick in (1, 2, 4, 8)})
         axes.text(0, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")

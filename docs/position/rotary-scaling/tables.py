@@ -16,7 +16,7 @@ from attn_docs import (
     YaRNScaling,
     rotary_frequencies,
 )
-from attn_docs.position.rotary_scaling import RotaryScaling
+from attn_docs.position._frequencies import RotaryScaling
 from docs._kit.form import fill
 from docs._kit.markdown import table
 from docs._kit.text import texts
@@ -33,7 +33,7 @@ RULES: dict[str, RotaryScaling | None] = {
     "proportional": ProportionalScaling(SHARE),
 }
 PAIRS = (0, 20, 30, 33, 40, 63)
-SHOWN = (0, 8, 16, 24, 32, 40, 48, 56, 63)  # of the explorer
+SHOWN = (0, 16, 24, 32, 40, 48, 63)  # of the explorer
 CHOICES = {
     "context": (2048, 4096, 8192, 16384, 32768),
     "theta": (10_000, 150_000, 500_000, 1_000_000),
@@ -54,7 +54,7 @@ class State(NamedTuple):
     factor: float
 
 
-FIRST = State(8192, 500_000, "llama3", 8)
+FIRST = State(8192, 500_000, "plain", 8)
 
 
 def rule_of(state: State) -> RotaryScaling | None:
@@ -129,7 +129,7 @@ def explorer(language: str) -> str:
     said, named = text.pop("said"), texts(__file__, "rules", language)
     choices = {
         name: [
-            (value, named[value] if name == "rule" else f"{value:,}", value == getattr(FIRST, name))
+            (value, named.get(str(value)) or f"{value:,}", value == getattr(FIRST, name))
             for value in values
         ]
         for name, values in CHOICES.items()

@@ -4,7 +4,7 @@ from attn_docs import LinearScaling, NTKScaling, rotary_frequencies
 
 trained, longer = 100, 400  # tokens
 for rule in (None, LinearScaling(4.0), NTKScaling(4.0)):
-    omega = rotary_frequencies(8, 10000.0, rule)[0].tolist()  # four pairs, radians for a token
+    omega = rotary_frequencies(8, 10000.0, rule)[0].tolist()  # of four pairs
     turns = [round(w * longer / (2 * math.pi), 2) for w in omega]
     print(turns, "neighbours:", round(math.degrees(omega[0]), 1), "degrees")
 #> [63.66, 6.37, 0.64, 0.06] neighbours: 57.3 degrees
