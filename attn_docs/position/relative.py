@@ -39,8 +39,8 @@ def alibi_slopes(num_heads: int) -> Tensor:
         ```python
         from attn_docs import alibi_slopes
 
-        print(alibi_slopes(8).tolist())
-        #> [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625]
+        print([round(1 / slope) for slope in alibi_slopes(8).tolist()])
+        #> [2, 4, 8, 16, 32, 64, 128, 256]
         print([round(slope, 4) for slope in alibi_slopes(12)[7:10].tolist()])
         #> [0.0039, 0.7071, 0.3536]
         ```

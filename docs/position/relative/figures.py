@@ -24,6 +24,11 @@ def shade(bias: float) -> float:
     return round(2.718281828459045**bias, 4)
 
 
+def short(bias: float) -> str:
+    """Return a number of a cell with three digits after the point at most."""
+    return f"{bias:.3f}".rstrip("0").rstrip(".").replace("-0.", "−.").replace("-", "−")
+
+
 def idea(language: str) -> str:
     """Draw what three heads add to the scores of the sentence, under a causal mask."""
     text, n = texts(__file__, "idea", language), len(WORDS)
@@ -41,8 +46,7 @@ def idea(language: str) -> str:
             group.append(
                 drawsvg.Rectangle(x, y, _CELL, _HIGH, stroke_opacity=0.35, **look, **place)
             )
-            shown = "0" if i == j else f"{bias:.2f}".replace("-", "−").replace("−0.", "−.")
-            write(group, shown, x + _CELL / 2, y + _HIGH / 2, 11)
+            write(group, short(bias), x + _CELL / 2, y + _HIGH / 2, 10)
         drawing.append(group)
     for i, word in enumerate(WORDS):
         write(drawing, word, 54, 50 + (i + 0.5) * _HIGH, 12, text_anchor="end")
