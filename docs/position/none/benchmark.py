@@ -187,13 +187,12 @@ def writes() -> list[Value]:
 
     def watch(step: int) -> None:
         if step in language_model.WATCHED:
-            nats = sum(language_model.nats_by_kind(model, held_out).values())
-            seen[step] = nats, language_model.continue_text(model, "m", temperature=1.0)
+            seen[step] = sum(language_model.nats_by_kind(model, held_out).values())
 
     language_model.train(model, watch=watch)
     kernel = kernel_of(lambda: model(language_model.batch_of(held_out[:2])[0]))
     of = {"quantity": "story", "unit": "nat", "kernel": kernel}
-    return [{**of, "steps": step, "value": nats, "text": t} for step, (nats, t) in seen.items()]
+    return [{**of, "steps": step, "value": nats} for step, nats in seen.items()]
 
 
 def measure() -> dict[str, Measurement]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import torch
+import transformers
 from transformers.configuration_utils import PreTrainedConfig
 from transformers.models.afmoe.configuration_afmoe import AfmoeConfig
 from transformers.models.cohere2.configuration_cohere2 import Cohere2Config
@@ -23,6 +24,8 @@ from docs._kit.text import texts
 
 from .benchmark import CONTINUED, COUNTED, FIRST, SEEDS, STEPS
 
+# its minor version: the configurations are read from it
+TRANSFORMERS = transformers.__version__.rpartition(".")[0]
 Layer = Literal["none", "rotary", "recurrent"]
 
 
@@ -71,7 +74,7 @@ def layers(language: str) -> str:
         share = text["share"].format(some=found.count("none"), all=len(found))
         window = getattr(model.config, "sliding_window", None) or 8192
         rows.append((model.name, share, text[model.rest].format(window=window), f"`{model.field}`"))
-    return f"{table(text['header'], rows)}\n\n{text['caption']}"
+    return f"{table(text['header'], rows)}\n\n{text['caption'].format(version=TRANSFORMERS)}"
 
 
 def first(language: str) -> str:
@@ -126,7 +129,7 @@ def numbers() -> dict[str, str]:
     share = example("position/none/core")["found"][-1]
     return {
         "steps": str(STEPS),
-        "third": f"{share[1]:.2f}",
+        "third": f"{max(share[1:3]):.2f}",
         **{f"{name}_low": f"{min(values):.0f}%" for name, values in again.items()},
         **{f"{name}_high": f"{max(values):.0f}%" for name, values in again.items()},
         "continued_rotary": f"{min(rotary):.0f}%",
@@ -142,6 +145,7 @@ def numbers() -> dict[str, str]:
         "nats_rotary_last": f"{theirs[last]:.1f}",
         "nats_least": f"{language_model.least_nats():.1f}",
         "last_step": f"{last:,}",
+        "transformers": TRANSFORMERS,
         "floor": f"{Llama4TextConfig().floor_scale:,}",
     }
 

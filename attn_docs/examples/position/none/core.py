@@ -16,9 +16,9 @@ for text in ("the dog chased the cat .", "the cat chased the dog ."):
     bags = attend(0 * x, x, x)  # n 5: layer 1, equal scores: each word's mean of all so far
     verb = 50 * x[:, [3]]  # n 1: layer 2, every query looks for the verb
     found = attend(torch.ones_like(verb), verb, bags)  # n 5: and takes its bag
-    print(text, "layer 1:", bags[-1].numpy().round(2), "layer 2:", found[-1].numpy().round(2))
-#> the dog chased the cat . layer 1: [0.33 0.17 0.17 0.17 0.17] layer 2: [0.33 0.33 0.   0.33 0.  ]
-#> the cat chased the dog . layer 1: [0.33 0.17 0.17 0.17 0.17] layer 2: [0.33 0.   0.33 0.33 0.  ]
+    print(text, bags[-1, 1:3].numpy().round(2), found[-1, 1:3].numpy().round(2))
+#> the dog chased the cat . [0.17 0.17] [0.33 0.  ]
+#> the cat chased the dog . [0.17 0.17] [0.   0.33]
 
 from attn_docs import scaled_dot_product_attention
 

@@ -10,7 +10,7 @@ print(counter.flatten())
 positions = torch.arange(1, 10**6)  # n
 for dtype in (torch.bfloat16, torch.float16, torch.float32):
     counter = (1 / positions.double()).to(dtype)  # n: the best that the format can do
-    shared = (counter[1:] == counter[:-1]).nonzero().flatten()[:1]  # the first two that are equal
+    shared = (counter[1:] == counter[:-1]).nonzero().flatten()[:1]  # the first
     print(dtype, [(positions[i].item(), positions[i + 1].item()) for i in shared])
 #> torch.bfloat16 [(190, 191)]
 #> torch.float16 [(1464, 1465)]

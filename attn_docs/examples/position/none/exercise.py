@@ -1,8 +1,6 @@
-import torch
 import torch.nn.functional as F
 from torch import nn
 
-from attn_docs import apply_rotary
 from attn_docs.testing import check_module
 
 
@@ -17,7 +15,7 @@ class Attention(nn.Module):
     def forward(self, x, is_causal=False):  # b n embed_dim
         qkv = self.qkv_proj(x).unflatten(-1, (3, self.num_heads, -1))  # b n 3 h d
         query, key, value = qkv.permute(2, 0, 3, 1, 4)  # b h n d each
-        # your lines: apply_rotary(…, torch.arange(n)), in the layers that rotate
+        # your lines: apply_rotary of attn_docs, in the layers that rotate
         output = F.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
         return self.out_proj(output.transpose(1, 2).flatten(2))
 
