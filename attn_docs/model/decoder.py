@@ -241,7 +241,7 @@ class DecoderModel(nn.Module):
 
 
 def _positions(tokens: Tensor, before: int, key_padding_mask: Tensor | None) -> Tensor:
-    """Return the positions of tokens (batch, n) after those before: (n,), or (batch, n) if padded."""
+    """Return the positions of tokens after those before: (n,), or (batch, n) if padded."""
     n = tokens.size(1)
     if key_padding_mask is None:
         return torch.arange(before, before + n, device=tokens.device)

@@ -15,9 +15,9 @@ from attn_docs._checks import check_instance, check_number, check_positive, chec
 from attn_docs.heads.multi_head import MultiHeadAttention
 from attn_docs.model.block import Block
 from attn_docs.model.decoder import DecoderModel
+from attn_docs.position._frequencies import RotaryScaling
 from attn_docs.position.relative import RelativeBias, alibi_bias
 from attn_docs.position.rotary import RotaryEmbedding
-from attn_docs.position.rotary_scaling import RotaryScaling
 from attn_docs.position.sinusoidal import sinusoidal
 
 KINDS = ("none", "learned", "sinusoidal", "rotary", "alibi", "t5")
@@ -74,7 +74,9 @@ def recall_tokens(batch: int, generator: torch.Generator, *, length: int = TRAIN
     first = torch.rand(batch, 1, generator=generator) * (length - period - SEGMENT + 1)
     places = torch.arange(length) - first.long()  # b n
     inside = (places >= 0) & (places % period < SEGMENT)
-    tokens = torch.where(inside, segment.gather(1, (places % period).clamp(max=SEGMENT - 1)), tokens)
+    tokens = torch.where(
+        inside, segment.gather(1, (places % period).clamp(max=SEGMENT - 1)), tokens
+    )
     return Recall(tokens, inside & (places >= period) & (places % period > 0))
 
 
@@ -290,9 +292,8 @@ def recall_accuracy(model: DecoderModel, examples: Recall, *, chunk: int = 32) -
     """
     check_size("chunk", chunk)
     right = []
-    for tokens, known in zip(
-        examples.tokens.split(chunk), examples.known.split(chunk), strict=True
-    ):
+    for start in range(0, len(examples.tokens), chunk):
+        tokens, known = (part[start : start + chunk] for part in examples)
         found = model(tokens)[:, :-1].argmax(-1) == tokens[:, 1:]
         right.append(found[known[:, 1:]])
     return float(torch.cat(right).float().mean())
@@ -385,7 +386,7 @@ def diluted(lead: float, keys: int, *, trained: int | None = None) -> float:
         ```
 
     Reference:
-        Chiang and Cholak, "Overcoming a Theoretical Limitation of Self-Attention", section 5,
+        Chiang and Cholak, "Overcoming a Theoretical Limitation of Self-Attention",
         arXiv:2202.12172 (2022).
     """
     check_number("lead", lead)

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from attn_docs import (
     DynamicScaling,
-    Llama3Scaling,
     LinearScaling,
+    Llama3Scaling,
     MultiHeadAttention,
     NTKScaling,
     RelativeBias,
@@ -115,9 +115,7 @@ def by_hand(kind: str, model: DecoderModel, tokens: Tensor) -> Tensor:
         mixed = []
         for head in range(HEADS):
             part = slice(head * d, (head + 1) * d)
-            q, k, v = (
-                y @ p.weight[part].T for p in (attend.q_proj, attend.k_proj, attend.v_proj)
-            )
+            q, k, v = (y @ p.weight[part].T for p in (attend.q_proj, attend.k_proj, attend.v_proj))
             if kind == "rotary":
                 rates = 10000.0 ** (-torch.arange(0, d, 2).double() / d)
                 turn = torch.polar(torch.ones(()).double(), torch.outer(torch.arange(n), rates))
@@ -322,7 +320,10 @@ def test_bad_sizes_are_refused_by_name() -> None:
     for call, said in (
         (lambda: recall_tokens(0, drawn()), "batch must be"),
         (lambda: recall_tokens(1, drawn(), length=10), "length must be at least 11; got 10"),
-        (lambda: recall_at(1, drawn(), length=20, distance=(4, 9)), "distance must be from 5 to 15"),
+        (
+            lambda: recall_at(1, drawn(), length=20, distance=(4, 9)),
+            "distance must be from 5 to 15",
+        ),
         (lambda: recall_at(1, drawn(), length=20, distance=(9, 16)), "distance must be"),
         (lambda: recall_at(1, drawn(), length=20, distance=(9, 8)), "distance must be"),
         (lambda: build_model("rope"), "kind must be one of none, learned, sinusoidal"),
@@ -349,7 +350,7 @@ def test_accuracy_counts_what_can_be_known_alone() -> None:
     examples = recall_at(7, drawn(), length=TRAINED, distance=(6, 16))
 
     class Copies(DecoderModel):
-        def forward(self, tokens: Tensor, **options: object) -> Tensor:
+        def forward(self, tokens: Tensor) -> Tensor:
             right = tokens.roll(-1, 1)
             right[:, -2] = CONTENT  # the last prediction is wrong
             return F.one_hot(right, CONTENT + FILLER).double()
@@ -397,9 +398,11 @@ def test_what_was_changed_is_put_back_even_after_an_error() -> None:
     model = random_model("rotary")
     tokens = recall_tokens(2, drawn(), length=50).tokens
     before = model(tokens)
-    with pytest.raises(RuntimeError), changed(model, scaling=NTKScaling(4.0), window=5, sharper=2):
+    with changed(model, scaling=NTKScaling(4.0), window=5, sharper=2):
         assert error(model(tokens), before) > 0.01
-        raise RuntimeError
+        with pytest.raises(ValueError, match="window"), changed(model, window=3):
+            raise ValueError("window")
+        assert model.blocks[0].attention.window == 5
     assert model(tokens).equal(before)
     with changed(model):
         assert error(model(tokens), before) <= 1e-12

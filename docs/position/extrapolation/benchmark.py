@@ -5,18 +5,20 @@ import time
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from attn_docs import (
     DynamicScaling,
-    Llama3Scaling,
     LinearScaling,
+    Llama3Scaling,
     NTKScaling,
     YaRNScaling,
 )
 from attn_docs.model import DecoderModel
+from attn_docs.position._frequencies import RotaryScaling
 from attn_docs.position.extrapolation import (
     KINDS,
     SEGMENT,
@@ -28,7 +30,6 @@ from attn_docs.position.extrapolation import (
     train,
     train_further,
 )
-from attn_docs.position.rotary_scaling import RotaryScaling
 from docs._kit.measure import kernel_of, one_thread
 from docs._kit.measured import Measurement, measurement
 
@@ -117,7 +118,7 @@ def of_kinds(models: dict[tuple[str, int], DecoderModel]) -> Values:
             values.append({**of, "quantity": "CPU time", "value": round(spent, 1), "unit": "s"})
             for length in LENGTHS:
                 values += accuracies(model, length, **of) + inside(model, length, **of)
-            print(kind, seed, f"{spent:.0f} s", flush=True)  # noqa: T201
+            print(kind, seed, f"{spent:.0f} s", flush=True)
     return values
 
 
@@ -154,7 +155,8 @@ def of_tuning(models: dict[tuple[str, int], DecoderModel]) -> Values:
         for seed in SEEDS:
             for steps in TUNED_STEPS:
                 model = deepcopy(models["rotary", seed])
-                options = {"length": TUNED, "batch": TUNED_BATCH, "learning_rate": TUNED_RATE}
+                options: dict[str, Any] = {"length": TUNED, "batch": TUNED_BATCH}
+                options["learning_rate"] = TUNED_RATE
                 with changed(model, scaling=scaling):
                     if steps:
                         train_further(model, 1000 + seed, steps=steps, **options)
@@ -168,7 +170,7 @@ def of_control(models: dict[tuple[str, int], DecoderModel]) -> Values:
     scratch = train("rotary", 0, length=LONGEST, batch=8)
     lengthened = deepcopy(models["rotary", 0])
     for length, steps, batch in STAGES:
-        options = {"length": length, "batch": batch, "learning_rate": 3e-3}
+        options: dict[str, Any] = {"length": length, "batch": batch, "learning_rate": 3e-3}
         train_further(lengthened, length, steps=steps, **options)
     ways = {"scratch": scratch, "lengthened": lengthened}
     return [v for way, model in ways.items() for v in accuracies(model, LONGEST, way=way)]

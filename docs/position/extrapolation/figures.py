@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
 import drawsvg
 import matplotlib.style
@@ -10,8 +11,8 @@ from matplotlib.axes import Axes
 
 from attn_docs import LinearScaling, YaRNScaling, apply_rotary
 from attn_docs.model.induction import load_model
+from attn_docs.position._frequencies import RotaryScaling
 from attn_docs.position.extrapolation import KINDS, TRAINED
-from attn_docs.position.rotary_scaling import RotaryScaling
 from docs._kit import chart
 from docs._kit.draw import ACCENT, ACCENT_2, INK, SOFT, canvas, finish, write
 from docs._kit.measured import load
@@ -19,6 +20,10 @@ from docs._kit.text import Words, texts
 
 from .benchmark import LENGTHS, LONGEST, PLACES, SEEDS
 from .tables import mean
+
+if TYPE_CHECKING:
+    from attn_docs import MultiHeadAttention
+    from attn_docs.model import Block
 
 KEY = "position-extrapolation"
 _LOOKS = {
@@ -64,16 +69,14 @@ def spread(heights: dict[str, float], gap: float) -> dict[str, float]:
     low = -1.0
     for name in order:
         low = placed[name] = max(heights[name], low + gap)
-    over = max(0.0, max(placed.values()) - 1.0)
     for name in reversed(order):
         placed[name] = min(placed[name], 1.0 - gap * (len(order) - 1 - order.index(name)))
-    return placed if over else placed
+    return placed
 
 
 def reach(language: str) -> str:
     """Draw the accuracy of each kind over the test length: near, and from the very start."""
-    text, found = texts(__file__, "reach", language), load(__file__)["kinds"]
-    ends = {}
+    text, ends = texts(__file__, "reach", language), {}
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(400, 430)
         for place, top in (("near", 34), ("start", 246)):
@@ -91,7 +94,6 @@ def reach(language: str) -> str:
         figure.text(36 / 400, 8 / 430, text["trained"], ha="left", va="baseline")
         figure.text(0, 1 - 8 / 430, text["up"], va="center")
         told = {place: _told(values, text) for place, values in ends.items()}
-        assert found is not None
         return chart.finish(figure, f"{KEY}-reach", text["title"], text["desc"].format(**told))
 
 
@@ -100,7 +102,7 @@ def _lines(axes: Axes, place: str) -> dict[str, float]:
     found, ends = load(__file__)["kinds"], {}
     for kind in KINDS:
         colour, dash = _LOOKS[kind]
-        look = {"color": colour, "linestyle": dash}
+        look: dict[str, Any] = {"color": colour, "linestyle": dash}
         for seed in SEEDS:
             of = {"kind": kind, "place": place, "seed": seed}
             values = [found("accuracy", length=n, **of) for n in LENGTHS]
@@ -125,10 +127,10 @@ def score_curves() -> dict[str, list[float]]:
     The mean over all pairs of symbols, so what remains is the distance alone.
     """
     model = load_model()
-    block = model.blocks[0]
+    block = cast("Block", model.blocks[0])
+    attention = cast("MultiHeadAttention", block.attention)
     x = block.attention_norm(model.token_embedding.weight)  # vocab embed_dim
-    query = block.attention.q_proj(x).mean(0)  # d, one head
-    key = block.attention.k_proj(x).mean(0)  # d
+    query, key = attention.q_proj(x).mean(0), attention.k_proj(x).mean(0)  # d, one head
     places = torch.arange(LONGEST)
     found = {}
     for name, rule in SCALED.items():
@@ -150,7 +152,7 @@ def scores(language: str) -> str:
             axes = chart.panel(figure, 30, top, 360, 78)
             axes.set(xlim=(0, LONGEST - 1), ylim=(-8, 9))
             axes.axvspan(0, TRAINED - 1, color=chart.ACCENT, alpha=0.12, linewidth=0)
-            drawn = {"color": chart.ACCENT, "linewidth": 1.5, "gid": f"part:{name}"}
+            drawn: dict[str, Any] = {"color": chart.ACCENT, "linewidth": 1.5, "gid": f"part:{name}"}
             axes.plot(range(LONGEST), values, **drawn)
             at = tops[name]
             axes.plot([at], [values[at]], "o", color=chart.ACCENT_2, markersize=5)

@@ -1,5 +1,6 @@
 """What each kind of position does beyond its training length, as measured, and the numbers."""
 
+import itertools
 import math
 import statistics
 from collections.abc import Callable, Iterable
@@ -142,55 +143,53 @@ def lead_of(weight: float, keys: int) -> float:
     return high
 
 
-def of_measured() -> dict[str, str]:
-    """Return the measured numbers that sentences name."""
-    stored = load(__file__)
+def of_kinds() -> dict[str, str]:
+    """Return what each kind of position reached, and where its head looked."""
+    stored, told = load(__file__), {}
     found = stored["kinds"]
-    told = {}
-    for kind in KINDS:
+    for kind, length in itertools.product(KINDS, (TRAINED, 40, 64, LONGEST)):
+        of = {"kind": kind, "length": length}
         for place in PLACES:
-            for length in (TRAINED, 40, 64, LONGEST):
-                value = mean(found, kind=kind, place=place, length=length)
-                told[f"{kind}_{place}_{length}"] = f"{value:.2f}"
+            told[f"{kind}_{place}_{length}"] = f"{mean(found, place=place, **of):.2f}"
         for quantity in ("previous", "beyond"):
-            for length in (TRAINED, LONGEST):
-                value = mean(found, quantity, kind=kind, length=length)
-                told[f"{kind}_{quantity}_{length}"] = f"{value:.2f}"
-        for change in ("window", "sharper"):
-            of = {"kind": kind, "change": change, "length": LONGEST}
-            told[f"{kind}_{change}"] = f"{mean(stored['changes'], place='near', **of):.2f}"
+            told[f"{kind}_{quantity}_{length}"] = f"{mean(found, quantity, **of):.2f}"
+    for kind, change in itertools.product(KINDS, ("window", "sharper")):
+        of = {"kind": kind, "change": change, "length": LONGEST, "place": "near"}
+        told[f"{kind}_{change}"] = f"{mean(stored['changes'], **of):.2f}"
+    seconds = sum(v["value"] for v in found.values if v["quantity"] == "CPU time")
     lost = (
         mean(stored["changes"], kind=kind, change="window", length=LONGEST, place=place)
-        for kind in KINDS
-        for place in ("half", "start")
+        for kind, place in itertools.product(KINDS, ("half", "start"))
     )
-    told["guess_window"] = f"{max(lost):.2f}"
-    seconds = [
-        value["value"] for value in found.values if value["quantity"] == "CPU time"
-    ]
-    told["minutes"] = f"{sum(seconds) / 60:.0f}"
-    for rule in RULES:
-        for place in PLACES:
-            value = mean(stored["rules"], rule=rule, place=place, length=LONGEST)
-            told[f"{rule}_{place}"] = f"{value:.2f}"
-    for way in ("scratch", "lengthened"):
-        for place in PLACES:
-            told[f"{way}_{place}"] = f"{stored['control']('accuracy', way=way, place=place):.2f}"
-    for rule in TUNED_RULES:
-        for steps in TUNED_STEPS:
-            value = mean(stored["tuning"], rule=rule, steps=steps, place="near")
-            told[f"tuned_{rule}_{steps}"] = f"{value:.2f}"
+    return {**told, "minutes": f"{seconds / 60:.0f}", "guess_window": f"{max(lost):.2f}"}
+
+
+def of_rotary() -> dict[str, str]:
+    """Return what the rotary models reached under rules and by further training."""
+    stored, told = load(__file__), {}
+    for rule, place in itertools.product(RULES, PLACES):
+        value = mean(stored["rules"], rule=rule, place=place, length=LONGEST)
+        told[f"{rule}_{place}"] = f"{value:.2f}"
+    for way, place in itertools.product(("scratch", "lengthened"), PLACES):
+        told[f"{way}_{place}"] = f"{stored['control']('accuracy', way=way, place=place):.2f}"
+    for rule, steps in itertools.product(TUNED_RULES, TUNED_STEPS):
+        value = mean(stored["tuning"], rule=rule, steps=steps, place="near")
+        told[f"tuned_{rule}_{steps}"] = f"{value:.2f}"
     return told
 
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the page's sentences name."""
     lead = lead_of(WITHIN, TRAINED)
-    wrong, bug = example("position/extrapolation/caught"), example("position/extrapolation/exercise_bug")
+    wrong, bug = (
+        example("position/extrapolation/caught"),
+        example("position/extrapolation/exercise_bug"),
+    )
     alone = {n: bug["accuracy"](bug["model"], n, factor=1.0) for n in (16, TRAINED)}
     parameters = sum(p.numel() for p in build_model("rotary").parameters())
     return {
-        **of_measured(),
+        **of_kinds(),
+        **of_rotary(),
         "parameters": f"{parameters:,}",
         "within": f"{WITHIN:.2f}",
         "lead": f"{lead:.1f}",
