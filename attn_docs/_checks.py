@@ -75,6 +75,13 @@ def check_positive(name: str, value: float) -> None:
         raise ValueError(f"{name} must be above 0; got {value!r}")
 
 
+def check_least(name: str, value: float, least: float) -> None:
+    """Refuse anything but a finite number that is `least` or more."""
+    check_number(name, value)
+    if value < least:
+        raise ValueError(f"{name} must be {least} or more; got {value!r}")
+
+
 def check_size(name: str, value: int) -> None:
     """Refuse anything but an int that is one or more."""
     check_int(name, value)
