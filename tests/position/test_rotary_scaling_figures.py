@@ -82,8 +82,8 @@ def test_the_worked_figure_draws_the_third_pair_of_the_example() -> None:
     assert set(cases) == {"trained", "plain", "rescaled"}
     seen = figures.TRAINED / wave
     for name, reached in (("plain", 4 * seen), ("rescaled", seen)):
-        assert float(cases[name].get("data-seen")) == pytest.approx(seen, abs=1e-4)
-        assert float(cases[name].get("data-to")) == pytest.approx(reached, abs=1e-4)
+        assert float(cases[name].get("data-seen")) == pytest.approx(seen, abs=0.006)
+        assert float(cases[name].get("data-to")) == pytest.approx(reached, abs=0.006)
     assert 1 / 7 < seen < 1 / 6 + 0.01
 
 
@@ -98,9 +98,8 @@ def test_the_chart_draws_each_pair_of_each_rule() -> None:
         for i, (wave, times) in enumerate(zip(waves, slower, strict=True)):
             assert wave * plain[i].item() == pytest.approx(2 * math.pi)
             assert times * found[i].item() == pytest.approx(plain[i].item())
-    assert {f"part:{name}" for name in tables.RULES if name != "plain"} <= {
-        part.get("id") for part in parse(figures.wavelengths("en")).iter()
-    } or all(name in figures._STYLES for name in tables.RULES if name != "plain")
+    drawn = {part.get("data-part") for part in parse(figures.wavelengths("en")).iter()}
+    assert {name for name in tables.RULES if name != "plain"} <= drawn
 
 
 def test_the_factors_are_those_of_transformers_layers() -> None:

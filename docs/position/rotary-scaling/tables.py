@@ -76,6 +76,10 @@ def frequencies(theta: float, rule: RotaryScaling | None, dim: int = DIM) -> Ten
 
 def number(value: float) -> str:
     """Return a number as the explorer writes it."""
+    if value >= 1e6:
+        return f"{value / 1e6:.1f} M"
+    if value >= 1e5:
+        return f"{value / 1e3:.0f} k"
     return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
 
 
