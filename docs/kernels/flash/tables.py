@@ -25,7 +25,7 @@ TILE_ROWS, TILE_COLUMNS = (16, 32, 64, 128, 256), 64
 # tiles. Of the arithmetic only the ratio is used: by our count it is twelve times as much.
 PUBLISHED_LENGTH = 1024
 PUBLISHED = {"arithmetic": (66.6, 75.2), "moved": (40.3, 4.4), "time": (41.7, 7.3)}
-# elements of a head that at least pass through the HBM, given an L2 cache that holds keys and values:
+# elements of a head that at least pass through the HBM if the L2 cache holds its keys and values:
 # scores and weights, written and read; or inputs and output
 HBM = {"explicit": 4 * TOKENS**2, "tiles": 4 * TOKENS * SIZE}
 # the releases of flash-attn that changed the causal mask and added the deterministic backward
@@ -141,7 +141,7 @@ def explorer(language: str) -> str:
 
 
 def traffic(language: str) -> str:
-    """Return what the forward of one layer moves with taller and taller tiles, and what they hold."""
+    """Return what the forward of one layer moves with taller tiles, and what these hold."""
     text = texts(__file__, "traffic", language)
     rows = []
     for count in TILE_ROWS:
