@@ -147,9 +147,7 @@ def test_bars_are_as_long_as_what_is_moved(language: str) -> None:
     for bar in bars:
         form, of = bar.attrib["data-form"], bar.attrib["data-of"]
         moved = (
-            tables.HBM[form]
-            if of == "hbm"
-            else forms[form](tables.TOKENS, tables.SIZE, int(of))
+            tables.HBM[form] if of == "hbm" else forms[form](tables.TOKENS, tables.SIZE, int(of))
         )
         amounts.append(moved)
     assert len(bars) == 2 * len(tables.TILE_ROWS) + 2

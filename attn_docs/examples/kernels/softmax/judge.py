@@ -15,7 +15,7 @@ torch.manual_seed(0)
 plain, value = torch.randn(2, 8) / 2, torch.randn(8, 2)  # n m, m e: keys in two blocks of four
 later, last = torch.arange(8) >= 4, torch.tensor([[False], [True]])  # m, n 1
 cases = {
-    "the best key comes later": plain + 3.0 * later,
+    "the best key later": plain + 3.0 * later,
     "all scores far below": plain - 200,
     "a block 200 lower": plain - 200.0 * later,
     "a query 200 lower": plain - 200.0 * last,
@@ -38,7 +38,7 @@ print("PyTorch", fails(F.scaled_dot_product_attention, cases | masked))
 #> PyTorch []
 for module in (accumulator_not_rescaled, maximum_from_zero, maximum_of_block, maximum_of_all_rows):
     print(module.__name__.rpartition(".")[2], fails(module.attention, cases))
-#> accumulator_not_rescaled ['the best key comes later', 'all scores far below', 'a query 200 lower']
+#> accumulator_not_rescaled ['the best key later', 'all scores far below', 'a query 200 lower']
 #> maximum_from_zero ['all scores far below', 'a query 200 lower']
 #> maximum_of_block ['a block 200 lower']
 #> maximum_of_all_rows ['a query 200 lower']
