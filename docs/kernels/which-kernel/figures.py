@@ -46,7 +46,9 @@ def choice(language: str) -> str:
         write(group, text["yes"], _WIDTH / 2 + 16, top + _BOX + 7, 11.5)
         drawing.append(group)
     _ends(drawing, text, bottom)
-    return finish(drawing.as_svg(header=""), f"{KEY}-choice", text["title"], text["desc"], zoom=1.45)
+    return finish(
+        drawing.as_svg(header=""), f"{KEY}-choice", text["title"], text["desc"], zoom=1.25
+    )
 
 
 def _ends(drawing: drawsvg.Drawing, text: dict[str, str], bottom: float) -> None:
