@@ -49,7 +49,7 @@ def rows(language: str) -> str:
         drawing.append(group)
         top += len(lines) * high + 40
     desc = text["desc"].format(lengths=", ".join(map(str, lengths)), rows=len(packed))
-    return finish(drawing.as_svg(header=""), f"{KEY}-rows", text["title"], desc, zoom=1.02)
+    return finish(drawing.as_svg(header=""), f"{KEY}-rows", text["title"], desc, zoom=1.0)
 
 
 def _row(group: drawsvg.Group, line: list[tuple[int, float]], room: float, y: float) -> None:
