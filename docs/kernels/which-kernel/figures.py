@@ -47,7 +47,7 @@ def choice(language: str) -> str:
         drawing.append(group)
     _ends(drawing, text, bottom)
     return finish(
-        drawing.as_svg(header=""), f"{KEY}-choice", text["title"], text["desc"], zoom=1.25
+        drawing.as_svg(header=""), f"{KEY}-choice", text["title"], text["desc"], zoom=1.15
     )
 
 
