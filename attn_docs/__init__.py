@@ -66,15 +66,22 @@ from attn_docs.memory.kv_memory import (
     load_models,
     longest_context,
 )
-from attn_docs.position.extrapolation import extrapolation
-from attn_docs.position.relative import relative
+from attn_docs.position.relative import RelativeBias, alibi_bias, alibi_slopes, t5_bucket
 from attn_docs.position.rotary import (
     RotaryEmbedding,
     apply_rotary,
     rotary_to_half_split,
     rotary_to_interleaved,
 )
-from attn_docs.position.rotary_scaling import rotary_scaling
+from attn_docs.position.rotary_scaling import (
+    DynamicScaling,
+    LinearScaling,
+    Llama3Scaling,
+    NTKScaling,
+    ProportionalScaling,
+    YaRNScaling,
+    rotary_frequencies,
+)
 from attn_docs.position.sinusoidal import sinusoidal
 from attn_docs.self_attention.four_steps import (
     FusedSelfAttention,
@@ -90,6 +97,7 @@ __all__ = [
     "CrossAttention",
     "DecodeCost",
     "DotProductAttention",
+    "DynamicScaling",
     "FusedSelfAttention",
     "GaussianAttention",
     "GroupedQueryAttention",
@@ -98,15 +106,23 @@ __all__ = [
     "KVModel",
     "KernelRegression",
     "LatentCache",
+    "LinearScaling",
+    "Llama3Scaling",
     "MaskedSelfAttention",
     "MultiHeadAttention",
     "MultiHeadLatentAttention",
     "MultiQueryAttention",
+    "NTKScaling",
     "OnlineSoftmax",
+    "ProportionalScaling",
+    "RelativeBias",
     "RotaryEmbedding",
     "ScaledDotProductSelfAttention",
     "ScoreAttention",
     "SelfAttention",
+    "YaRNScaling",
+    "alibi_bias",
+    "alibi_slopes",
     "apply_rotary",
     "attention_by_hand",
     "attention_kernels",
@@ -119,7 +135,6 @@ __all__ = [
     "document_mask",
     "document_positions",
     "encode_step_by_step",
-    "extrapolation",
     "flash_attention",
     "grouped_query_attention_broadcast",
     "grouped_query_attention_repeat",
@@ -139,12 +154,11 @@ __all__ = [
     "packed_attention",
     "padding_mask",
     "projection_cost",
-    "relative",
     "ring_attention",
     "ring_join",
     "ring_split",
     "ring_tiles",
-    "rotary_scaling",
+    "rotary_frequencies",
     "rotary_to_half_split",
     "rotary_to_interleaved",
     "scaled_dot_product_attention",
@@ -153,6 +167,7 @@ __all__ = [
     "split_heads",
     "split_kv_attention",
     "stable_softmax",
+    "t5_bucket",
     "which_kernel",
 ]
 

@@ -75,6 +75,13 @@ def check_positive(name: str, value: float) -> None:
         raise ValueError(f"{name} must be above 0; got {value!r}")
 
 
+def check_least(name: str, value: float, least: float) -> None:
+    """Refuse anything but a finite number that is `least` or more."""
+    check_number(name, value)
+    if value < least:
+        raise ValueError(f"{name} must be {least} or more; got {value!r}")
+
+
 def check_size(name: str, value: int) -> None:
     """Refuse anything but an int that is one or more."""
     check_int(name, value)
@@ -132,6 +139,29 @@ def check_positions(positions: Tensor, batch: int, length: int) -> None:
         raise ValueError(f"positions must be 0 or more; got {lowest}")
     if highest > MAX_POSITION:
         raise ValueError(f"positions must be at most {MAX_POSITION}; got {highest}")
+
+
+def check_places(name: str, places: Tensor) -> None:
+    """Refuse anything but integers, or floats that can hold them, of which float32 holds each."""
+    if not isinstance(places, Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor; got {type(places).__name__}")
+    if places.dtype not in (*INT_DTYPES, torch.float32, torch.float64):
+        raise TypeError(f"{name} must hold integers, float32 or float64; got {places.dtype}")
+    if not places.numel() or places.is_meta or torch.compiler.is_compiling():
+        return
+    for place in (x.item() for x in places.aminmax()):
+        if not -MAX_POSITION <= place <= MAX_POSITION:  # NaN is not either
+            rule = f"from -{MAX_POSITION} to {MAX_POSITION}"
+            raise ValueError(f"{name} must be {rule}; got {place}")
+
+
+def check_even(name: str, value: int) -> None:
+    """Refuse anything but an even int above zero: a sine and a cosine for each frequency."""
+    check_size(name, value)
+    if value % 2:
+        raise ValueError(
+            f"{name} must be even, a sine and a cosine for each frequency; got {value}"
+        )
 
 
 def check_instance(name: str, value: object, *classes: type) -> None:

@@ -6,8 +6,9 @@ from typing import TypedDict
 import torch
 from torch import Tensor, nn
 
-from attn_docs._checks import check_flag, check_optional_flag, is_autocast
+from attn_docs._checks import check_flag, check_instance, check_optional_flag, is_autocast
 from attn_docs.position.rotary import RotaryEmbedding
+from attn_docs.position.rotary_scaling import DynamicScaling
 
 
 class Options(TypedDict, total=False):
@@ -31,6 +32,22 @@ def has_biases(bias: bool, qkv_bias: bool | None, out_bias: bool | None) -> tupl
     for name, value in (("qkv_bias", qkv_bias), ("out_bias", out_bias)):
         check_optional_flag(name, value)
     return bias if qkv_bias is None else qkv_bias, bias if out_bias is None else out_bias
+
+
+def check_rotary(rotary: RotaryEmbedding | None, size: int) -> None:
+    """Refuse anything but None or rotary positions for heads of this size."""
+    check_instance("rotary", rotary, RotaryEmbedding)
+    if rotary is not None and rotary.head_dim != size:
+        raise ValueError(f"rotary must have head_dim {size}; got {rotary.head_dim}")
+
+
+def check_rotary_cached(rotary: RotaryEmbedding | None) -> None:
+    """Refuse, with a cache, frequencies that change: cached keys were rotated by earlier ones."""
+    if rotary is not None and isinstance(rotary.scaling, DynamicScaling):
+        raise ValueError(
+            "scaling must have fixed frequencies with a cache, as .at(length) returns: cached "
+            f"keys were rotated by those of a shorter text; got {rotary.scaling}"
+        )
 
 
 def cache_dtype(dtype: torch.dtype | None, weight: Tensor) -> torch.dtype:

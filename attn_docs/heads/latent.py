@@ -28,7 +28,13 @@ from attn_docs._checks import (
 from attn_docs.foundations._padding import and_mask
 from attn_docs.foundations.masks import causal_mask
 from attn_docs.heads._masks import head_mask
-from attn_docs.heads._options import cache_dtype, one_hot, set_options
+from attn_docs.heads._options import (
+    cache_dtype,
+    check_rotary,
+    check_rotary_cached,
+    one_hot,
+    set_options,
+)
 from attn_docs.heads.multi_head import merge_heads, split_heads
 from attn_docs.position.rotary import RotaryEmbedding
 
@@ -174,6 +180,8 @@ class MultiHeadLatentAttention(nn.Module):
         value_dim: Size of a head's values.
         theta: Base θ of the rotary angles.
         interleaved: Whether rotary pairs are neighbouring elements, as in DeepSeek's code.
+        rotary: Rotary positions of size `rope_dim`, in place of `theta` and `interleaved`: with
+            `scaling=` for longer texts, and `interleaved=True` for DeepSeek's weights.
         dropout: Probability, from 0 up to but not 1, that a weight is dropped in training.
         scale: Factor on the scores, in both forms; 1/√(head_dim + rope_dim) if None.
         attend: The attention function, called as PyTorch's.
@@ -191,7 +199,8 @@ class MultiHeadLatentAttention(nn.Module):
     Raises:
         TypeError: If an argument has the wrong type.
         ValueError: If a size is below 1, `rope_dim` is odd, or `dropout` or `theta` is out of
-            range. `scale` must be finite.
+            range, `scale` is not finite, or `rotary` has another size or comes with one of the two
+            that it replaces.
 
     Example:
         ```python
@@ -223,6 +232,7 @@ class MultiHeadLatentAttention(nn.Module):
         value_dim: int,
         theta: float = 10000.0,
         interleaved: bool = True,
+        rotary: RotaryEmbedding | None = None,
         dropout: float = 0.0,
         scale: float | None = None,
         attend: Callable[..., Tensor] = F.scaled_dot_product_attention,
@@ -245,7 +255,7 @@ class MultiHeadLatentAttention(nn.Module):
         self.dropout = dropout
         self.scale = scale
         self.attend = attend
-        self.rotary = RotaryEmbedding(rope_dim, theta=theta, interleaved=interleaved)
+        self.rotary = _rotary(rotary, rope_dim, theta, interleaved)
         query_dim = num_heads * (head_dim + rope_dim)
         if q_rank is None:
             self.q_proj = nn.Linear(embed_dim, query_dim, bias=False)
@@ -300,7 +310,8 @@ class MultiHeadLatentAttention(nn.Module):
 
         Raises:
             TypeError: If an argument has the wrong type or dtype.
-            ValueError: If shapes do not fit, or the cache has no room. A cache is as before.
+            ValueError: If shapes do not fit, the cache has no room, or there is one with
+                `DynamicScaling`. A cache is as before.
         """
         seen = self._check(x, is_causal, need_weights, cache, positions, absorb)
         batch, n, m = x.size(0), x.size(1), seen + x.size(1)
@@ -424,9 +435,23 @@ class MultiHeadLatentAttention(nn.Module):
         check_instance("cache", cache, LatentCache)
         if cache is None:
             return 0
+        check_rotary_cached(self.rotary)
         check_cache(cache.entries, x, 1, "kv_rank + rope_dim", self.kv_rank + self.rope_dim)
         return cache.length
 
 
 def _cut(x: Tensor, size: int) -> tuple[Tensor, Tensor]:
     return x[..., :size], x[..., size:]
+
+
+def _rotary(
+    rotary: RotaryEmbedding | None, rope_dim: int, theta: float, interleaved: bool
+) -> RotaryEmbedding:
+    """Return the rotary positions that were given, or those of the two settings."""
+    if rotary is None:
+        return RotaryEmbedding(rope_dim, theta=theta, interleaved=interleaved)
+    check_rotary(rotary, rope_dim)
+    for name, value, default in (("theta", theta, 10000.0), ("interleaved", interleaved, True)):
+        if value != default:
+            raise ValueError(f"{name} must be left at {default} with rotary; got {value!r}")
+    return rotary

@@ -24,7 +24,14 @@ from attn_docs._checks import (
 )
 from attn_docs.heads import _torch
 from attn_docs.heads._masks import cache_mask, head_mask, window_mask
-from attn_docs.heads._options import cache_dtype, has_biases, one_hot, set_options
+from attn_docs.heads._options import (
+    cache_dtype,
+    check_rotary,
+    check_rotary_cached,
+    has_biases,
+    one_hot,
+    set_options,
+)
 from attn_docs.memory.kv_cache import ContextCache, KVCache
 from attn_docs.position.rotary import RotaryEmbedding
 
@@ -187,9 +194,7 @@ class MultiHeadAttention(nn.Module):
         if window is not None:
             check_size("window", window)
         check_callable("attend", attend)
-        check_instance("rotary", rotary, RotaryEmbedding)
-        if rotary is not None and rotary.head_dim != head_dim:
-            raise ValueError(f"rotary must have head_dim {head_dim}; got {rotary.head_dim}")
+        check_rotary(rotary, head_dim)
         num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         check_size("num_kv_heads", num_kv_heads)
         check_divides("num_kv_heads", num_kv_heads, "num_heads", num_heads)
@@ -246,8 +251,9 @@ class MultiHeadAttention(nn.Module):
 
         Raises:
             TypeError: If an argument has the wrong type or dtype.
-            ValueError: If shapes do not fit, the cache has no room or another window, or there is
-                a context with a cache, a window, `rotary` or `is_causal`. The cache is unchanged.
+            ValueError: If shapes do not fit, the cache has no room or another window, there is a
+                context with a cache, a window, `rotary` or `is_causal`, or a cache with
+                `DynamicScaling`. The cache is unchanged.
         """
         n, m = self._check(x, context, is_causal, need_weights, cache, positions)
         is_causal = cache is not None if is_causal is None else is_causal
@@ -357,6 +363,7 @@ class MultiHeadAttention(nn.Module):
             check_positions(positions, x.size(0), n)
         check_instance("cache", cache, KVCache)
         if cache is not None:
+            check_rotary_cached(self.rotary)
             check_cache(cache.key, x, self.num_kv_heads, "head_dim", self.head_dim)
             if self.window not in (None, cache.window):
                 raise ValueError(

@@ -150,16 +150,16 @@ def _forward(
     for rows in _blocks(query.size(-2), call.block_q):
         q = _wide(query[..., rows, :])  # … r n d
         top = q.new_full((*q.shape[:-1], 1), -math.inf)  # the greatest score of each row so far
-        total = q.new_zeros(top.shape)  # the sum of its exponentials
+        total = q.new_zeros(top.shape)  # the sum of its powers exp(score - top)
         mixed = q.new_zeros(*q.shape[:-1], value.size(-1))  # … r n e, not yet divided
         for columns in _blocks(_seen(rows, key, call), call.block_k):
             scores = _scores(q, key, mask, rows, columns, call)  # … r n m
             new_top = torch.maximum(top, scores.amax(-1, keepdim=True))
             shift = new_top.masked_fill(new_top == -math.inf, 0.0)  # of a row with no key yet
-            weights, shrink = (scores - shift).exp(), (top - shift).exp()
-            total = total * shrink + weights.sum(-1, keepdim=True)
+            powers, shrink = (scores - shift).exp(), (top - shift).exp()
+            total = total * shrink + powers.sum(-1, keepdim=True)
             mixed = mixed * shrink + torch.einsum(
-                "...rnm,...me->...rne", weights * keep(weights), _wide(value[..., columns, :])
+                "...rnm,...me->...rne", powers * keep(powers), _wide(value[..., columns, :])
             )
             top = new_top
         empty = total == 0

@@ -1,6 +1,6 @@
 """A decoder: from tokens to the logits of the next token, and text from it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import torch
@@ -8,8 +8,10 @@ from torch import Tensor, nn
 
 from attn_docs._checks import (
     INT_DTYPES,
+    check_callable,
     check_flag,
     check_instance,
+    check_key_padding_mask,
     check_length,
     check_number,
     check_size,
@@ -24,13 +26,15 @@ class DecoderModel(nn.Module):
     $$x = E[t] + P, \qquad x \leftarrow \operatorname{block}_l(x), \qquad
     \text{logits} = W_U \operatorname{norm}(x)$$
 
-    Each token sees itself and those before it. Without `max_length` there is no P: then the
-    attention of the blocks has to know positions itself, as with `rotary`, or does not know them.
+    Each token sees itself and those before it. Positions come in at one of three places: as
+    vectors P that are added here (`max_length` or `position_embedding`), as numbers that are added
+    to all blocks' scores (`position_bias`), or in the blocks' attention itself (`rotary`). With
+    none of them the model knows no more than what the causal mask tells.
 
     It leaves out what the formula does not need. Weights start as PyTorch draws them: with `tied`,
     draw the embedding smaller before training, as GPT-2 does (a standard deviation of 0.02).
-    There is no dropout and no padding mask: pad texts at their ends, where no earlier token sees
-    it, and leave those outputs out of the loss. `generate` knows no token that ends a text.
+    There is no dropout. Texts padded at their ends need no mask, since no earlier token sees it:
+    leave those outputs out of the loss. `generate` knows no padding and no token that ends a text.
 
     Args:
         vocab_size: Number of different tokens.
@@ -39,17 +43,24 @@ class DecoderModel(nn.Module):
         max_length: Number of learned positions, and so the longest sequence; none if None.
         norm: Normalises before the unembedding; nothing does if None.
         tied: Whether the unembedding is the embedding's matrix, as in GPT-2.
+        position_embedding: Called with positions, integers (n,) or (batch, n); returns the
+            vectors to add, (…, n, embed_dim). An `nn.Embedding` does it, or `sinusoidal` with its
+            size given. Not together with `max_length`.
+        position_bias: Called as `bias(n, m, offset=before)`; returns what is added to the scores
+            of all blocks, (1, heads, n, m), as `RelativeBias` does, or `alibi_bias` with its
+            number of heads given.
 
     Attributes:
         token_embedding: (vocab_size, embed_dim).
-        position_embedding: (max_length, embed_dim), or None.
+        position_embedding: (max_length, embed_dim), or what was given, or None.
+        position_bias: What was given, or None.
         blocks: The blocks.
         norm: The last norm.
         output: The unembedding, a linear layer without bias.
 
     Raises:
         TypeError: If an argument has the wrong type.
-        ValueError: If a size is below 1, or there is no block.
+        ValueError: If a size is below 1, there is no block, or positions are given twice.
 
     Example:
         ```python
@@ -80,6 +91,8 @@ class DecoderModel(nn.Module):
         max_length: int | None = None,
         norm: nn.Module | None = None,
         tied: bool = False,
+        position_embedding: Callable[[Tensor], Tensor] | None = None,
+        position_bias: Callable[..., Tensor] | None = None,
     ) -> None:
         super().__init__()
         check_size("vocab_size", vocab_size)
@@ -88,6 +101,14 @@ class DecoderModel(nn.Module):
             check_size("max_length", max_length)
         check_instance("norm", norm, nn.Module)
         check_flag("tied", tied)
+        given = {"position_embedding": position_embedding, "position_bias": position_bias}
+        for name, function in given.items():
+            if function is not None:
+                check_callable(name, function)
+        if max_length is not None and position_embedding is not None:
+            raise ValueError(
+                f"position_embedding must be None with max_length; got max_length = {max_length}"
+            )
         if not blocks:
             raise ValueError(f"blocks must be at least one Block; got {blocks!r}")
         for block in blocks:
@@ -95,9 +116,10 @@ class DecoderModel(nn.Module):
                 raise TypeError(f"blocks must be Blocks; got {type(block).__name__}")
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, embed_dim)
-        self.position_embedding = (
-            None if max_length is None else nn.Embedding(max_length, embed_dim)
+        self.position_embedding: Callable[[Tensor], Tensor] | None = (
+            position_embedding if max_length is None else nn.Embedding(max_length, embed_dim)
         )
+        self.position_bias = position_bias
         self.blocks = nn.ModuleList(blocks)
         self.norm = nn.Identity() if norm is None else norm
         self.output = nn.Linear(embed_dim, vocab_size, bias=False)
@@ -110,6 +132,7 @@ class DecoderModel(nn.Module):
         *,
         caches: Sequence[KVCache] | None = None,
         need_weights: bool = False,
+        key_padding_mask: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, list[Tensor]]:
         """Return the logits of the token after each of those given.
 
@@ -117,15 +140,20 @@ class DecoderModel(nn.Module):
             tokens: Integers (batch, length), each from 0 up to but not `vocab_size`.
             caches: A cache for each block, as `new_caches` makes them, with the tokens before.
             need_weights: Whether each block's attention weights are returned as well.
+            key_padding_mask: Boolean (batch, m), True where a token is not padding; m counts
+                those in the caches too. Positions that are added count from each row's first
+                token that is not padding, so rows may be padded on the left.
 
         Returns:
             (batch, length, vocab_size); with `need_weights` also a list with (batch, heads, n, m)
             for each block.
 
         Raises:
-            TypeError: If `tokens` is not a tensor of integers, or `caches` holds no caches.
+            TypeError: If `tokens` is not a tensor of integers, `caches` holds no caches, or a mask
+                is not boolean.
             ValueError: If `tokens` has not two axes, is empty, has a number that is not a token or
-                more positions than there are, or there is not a cache for each block.
+                more positions than there are, there is not a cache for each block, or the mask has
+                another shape.
         """
         if caches is not None and len(caches) != len(self.blocks):
             many = len(self.blocks)
@@ -134,12 +162,17 @@ class DecoderModel(nn.Module):
         self._check(tokens, before)
         x = self.token_embedding(tokens)  # b n embed_dim
         if self.position_embedding is not None:
-            positions = torch.arange(before, before + tokens.size(1), device=tokens.device)
-            x = x + self.position_embedding(positions)
+            x = x + self.position_embedding(_positions(tokens, before, key_padding_mask))
+        options: dict[str, object] = {"is_causal": True, "need_weights": need_weights}
+        if self.position_bias is not None:
+            n = tokens.size(1)
+            options["attn_mask"] = self.position_bias(n, before + n, offset=before)  # 1 h n m
+        if key_padding_mask is not None:
+            options["key_padding_mask"] = key_padding_mask  # b m
         all_weights = []
         for i, block in enumerate(self.blocks):
             cache = caches[i] if caches else None
-            x = block(x, is_causal=True, cache=cache, need_weights=need_weights)
+            x = block(x, cache=cache, **options)
             if need_weights:
                 x, weights = x
                 all_weights.append(weights)
@@ -205,6 +238,15 @@ class DecoderModel(nn.Module):
         length = tokens.size(1) + besides
         if self.max_length is not None and length > self.max_length:
             raise ValueError(f"tokens must be at most {self.max_length} in a row; got {length}")
+
+
+def _positions(tokens: Tensor, before: int, key_padding_mask: Tensor | None) -> Tensor:
+    """Return the positions of tokens after those before: (n,), or (batch, n) if padded."""
+    n = tokens.size(1)
+    if key_padding_mask is None:
+        return torch.arange(before, before + n, device=tokens.device)
+    check_key_padding_mask(key_padding_mask, tokens.size(0), before + n, tokens)
+    return (key_padding_mask.long().cumsum(-1) - 1).clamp(min=0)[:, before:]  # b n
 
 
 def _kind(value: object) -> str:

@@ -15,6 +15,8 @@ from attn_docs._checks import (
     check_size,
 )
 from attn_docs._renamed import renamed
+from attn_docs.position._frequencies import RotaryScaling, check_scaling, frequencies
+from attn_docs.position.rotary_scaling import DynamicScaling
 
 
 def apply_rotary(
@@ -22,6 +24,7 @@ def apply_rotary(
     positions: Tensor,
     *,
     theta: float = 10000.0,
+    scaling: RotaryScaling | None = None,
     rotary_dim: int | None = None,
     interleaved: bool = False,
 ) -> Tensor:
@@ -34,13 +37,14 @@ def apply_rotary(
 
     D is `rotary_dim` and i counts the pairs from 0. Pair i consists of dimensions 2i and 2i + 1
     if `interleaved`, otherwise of i and i + D/2. Angles are in radians; they are computed in
-    float32, and in float64 for float64 inputs. Frequencies are not rescaled: models that do so
-    for long texts, such as Llama 3.1, need other angles.
+    float32, and in float64 for float64 inputs. Models that were extended to longer texts, such as
+    Llama 3.1, have other frequencies ω: `scaling` is the rule that makes them.
 
     Args:
         x: Queries or keys, (batch, heads, length, head_dim); float16, bfloat16, float32, float64.
         positions: Integers, 0 or more; (length,), or (batch, length) where rows differ.
         theta: Base θ of the angles, above 0.
+        scaling: Rule that rescales the frequencies, such as `Llama3Scaling`; none if None.
         rotary_dim: Number of dimensions of each head that are rotated, from the first on; even;
             all if None.
         interleaved: If True, neighbours form a pair; if False, one dimension of each half.
@@ -49,9 +53,9 @@ def apply_rotary(
         The shape and dtype of `x`; dimensions from `rotary_dim` on are unchanged.
 
     Raises:
-        TypeError: If an argument has the wrong type or dtype.
+        TypeError: If an argument has the wrong type or dtype, or `scaling` is not a rule.
         ValueError: If shapes do not fit, `rotary_dim` is odd or larger than a head, a position is
-            negative or above 2²⁴, or `theta` is out of range.
+            negative or above 2²⁴, or `theta` is out of range, also of the rule.
 
     Example:
         ```python
@@ -74,21 +78,29 @@ def apply_rotary(
     check_axes("x", x, "batch", "heads", "length", "head_dim")
     rotary_dim = check_rotary_dim(rotary_dim, x.size(-1))
     check_positive("theta", theta)
+    check_scaling(scaling, rotary_dim, theta)
     check_flag("interleaved", interleaved)
     check_positions(positions, x.size(0), x.size(2))
-    cos, sin = _cos_sin(x, positions, theta, rotary_dim)
+    cos, sin = _cos_sin(x, positions, theta, scaling, rotary_dim)
     return _rotate(x, cos, sin, interleaved)
 
 
-def _cos_sin(x: Tensor, positions: Tensor, theta: float, rotary_dim: int) -> tuple[Tensor, Tensor]:
+def _cos_sin(
+    x: Tensor, positions: Tensor, theta: float, scaling: RotaryScaling | None, rotary_dim: int
+) -> tuple[Tensor, Tensor]:
     """Return cosine and sine of each pair's angle at each position: (n, D/2) or (b, 1, n, D/2)."""
-    dtype = torch.promote_types(x.dtype, torch.float32)
-    pair = torch.arange(0, rotary_dim, 2, device=x.device).to(dtype)  # 2i
-    omega = 1.0 / theta ** (pair / rotary_dim)
-    angles = positions.to(x.device).unsqueeze(-1) * omega  # n D/2
+    dtype, positions = torch.promote_types(x.dtype, torch.float32), positions.to(x.device)
+    length = None
+    if isinstance(scaling, DynamicScaling) and positions.numel():
+        length = positions.amax().to(dtype) + 1  # a tensor: nothing is read from the device
+    omega = frequencies(rotary_dim, theta, scaling, length, dtype=dtype, device=x.device)
+    angles = positions.unsqueeze(-1) * omega  # n D/2
     if angles.ndim == 3:
         angles = angles.unsqueeze(1)  # b 1 n D/2
-    return angles.cos(), angles.sin()
+    factor = 1.0 if scaling is None else scaling.attention
+    if factor == 1.0:
+        return angles.cos(), angles.sin()
+    return angles.cos() * factor, angles.sin() * factor
 
 
 def _rotate(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool) -> Tensor:
@@ -113,18 +125,22 @@ class RotaryEmbedding(nn.Module):
     R is the rotation of `apply_rotary`, so the score of a query at p and a key at s depends on
     p − s only. There are no parameters and no table: any position up to 2²⁴ will do.
 
+    With `DynamicScaling` the frequencies are those of the largest position of a call, over all its
+    rows, so attention layers refuse it together with a cache.
+
     Args:
         head_dim: Size of a head.
         theta: Base θ of the angles, above 0.
+        scaling: Rule that rescales the frequencies, such as `Llama3Scaling`; none if None.
         rotary_dim: Number of dimensions of each head that are rotated, from the first on; even;
             all if None.
         interleaved: If True, neighbours form a pair (2i, 2i + 1), as in the paper and DeepSeek's
             code; if False, one dimension of each half (i, i + D/2), as in Hugging Face's Llama.
 
     Raises:
-        TypeError: If an argument has the wrong type.
+        TypeError: If an argument has the wrong type, or `scaling` is not a rule.
         ValueError: If `head_dim` is below 1, `rotary_dim` is odd or larger than `head_dim`, or
-            `theta` is out of range.
+            `theta` is out of range, also of the rule.
 
     Example:
         ```python
@@ -147,6 +163,7 @@ class RotaryEmbedding(nn.Module):
         head_dim: int,
         *,
         theta: float = 10000.0,
+        scaling: RotaryScaling | None = None,
         rotary_dim: int | None = None,
         interleaved: bool = False,
     ) -> None:
@@ -157,6 +174,8 @@ class RotaryEmbedding(nn.Module):
         self.head_dim = head_dim
         self.theta = theta
         self.rotary_dim = check_rotary_dim(rotary_dim, head_dim)
+        check_scaling(scaling, self.rotary_dim, theta)
+        self.scaling = scaling
         self.interleaved = interleaved
 
     def rotate(self, query: Tensor, key: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
@@ -172,14 +191,15 @@ class RotaryEmbedding(nn.Module):
         Returns:
             Both, rotated, with their shapes and dtype.
         """
-        cos, sin = _cos_sin(query, positions, self.theta, self.rotary_dim)
+        cos, sin = _cos_sin(query, positions, self.theta, self.scaling, self.rotary_dim)
         return _rotate(query, cos, sin, self.interleaved), _rotate(key, cos, sin, self.interleaved)
 
     def extra_repr(self) -> str:
         """Say what was set."""
+        scaling = "" if self.scaling is None else f", scaling={self.scaling}"
         return (
             f"{self.head_dim}, theta={self.theta}, rotary_dim={self.rotary_dim}, "
-            f"interleaved={self.interleaved}"
+            f"interleaved={self.interleaved}{scaling}"
         )
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
@@ -202,6 +222,7 @@ class RotaryEmbedding(nn.Module):
             x,
             positions,
             theta=self.theta,
+            scaling=self.scaling,
             rotary_dim=self.rotary_dim,
             interleaved=self.interleaved,
         )

@@ -121,14 +121,38 @@ def test_what_is_measured_is_of_the_forms_named() -> None:
 def test_a_tile_s_bytes_are_those_of_its_tensors() -> None:
     half, full = torch.bfloat16, torch.float32
     rows, columns, size = 16, 64, 128
-    held = [
-        torch.empty(rows, size, dtype=half),
-        *torch.empty(2, columns, size, dtype=half),
+    shared = [torch.empty(rows, size, dtype=half), *torch.empty(2, columns, size, dtype=half)]
+    registers = [
         torch.empty(rows, columns, dtype=full),
         torch.empty(rows, size, dtype=full),
         *torch.empty(2, rows, dtype=full),
     ]
-    assert tables.tile_bytes(rows, columns, size) == sum(x.nbytes for x in held)
+    assert tables.shared_bytes(rows, columns, size) == sum(x.nbytes for x in shared)
+    assert tables.register_bytes(rows, columns, size) == sum(x.nbytes for x in registers)
+
+
+def test_the_tallest_tile_of_the_table_is_the_last_that_fits_into_an_sm() -> None:
+    registers, shared = 256 * 1024, 228 * 1024  # of an H100
+    of = (tables.TILE_COLUMNS, tables.SIZE)
+    assert tables.register_bytes(tables.TILE_ROWS[-1], *of) < registers
+    assert tables.register_bytes(2 * tables.TILE_ROWS[-1], *of) > registers
+    assert tables.shared_bytes(tables.TILE_ROWS[-1], *of) < shared
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_bars_are_as_long_as_what_is_moved(language: str) -> None:
+    bars = [r for r in parse(figures.traffic(language)).iter("rect") if "data-of" in r.attrib]
+    forms = {"explicit": tables.explicit_moved, "tiles": tables.tiles_moved}
+    amounts = []
+    for bar in bars:
+        form, of = bar.attrib["data-form"], bar.attrib["data-of"]
+        moved = (
+            tables.HBM[form] if of == "hbm" else forms[form](tables.TOKENS, tables.SIZE, int(of))
+        )
+        amounts.append(moved)
+    assert len(bars) == 2 * len(tables.TILE_ROWS) + 2
+    widths = [float(bar.attrib["width"]) for bar in bars]
+    assert widths == pytest.approx([a * max(widths) / max(amounts) for a in amounts], abs=0.1)
 
 
 CASES = [

@@ -172,6 +172,20 @@ def test_pytorchs_own_kernel_gives_parts_that_merge() -> None:
     assert error(output, torch_attention(query, key, value)) <= TOLERANCE
 
 
+def test_the_log_sum_exp_of_pytorchs_kernel_carries_no_gradient() -> None:
+    query, key, value = (normal(2, 3, r, 8, seed=r).requires_grad_() for r in (4, 9, 9))
+    kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    pairs = list(zip(key.split(4, 2), value.split(4, 2), strict=True))
+    wanted = torch.autograd.grad(torch_attention(query, key, value).square().sum(), (query, key))
+    for attend, right in ((kernel, False), (attention_with_lse, True)):
+        parts = [attend(query, k, v) for k, v in pairs]
+        assert parts[0][1].requires_grad == right
+        output, _ = merge_attention([p[0] for p in parts], [p[1] for p in parts])
+        found = torch.autograd.grad(output.square().sum(), (query, key))
+        errors = [error(f, w) for f, w in zip(found, wanted, strict=True)]
+        assert all((e <= 1e-10) == right for e in errors)
+
+
 def test_plus_infinity_is_nan_and_harmless_once_it_is_minus_infinity() -> None:
     """FlashAttention-2 returns it for a query without keys; the page says what to write."""
     outputs, lse = [torch.ones(1, 2), torch.zeros(1, 2)], torch.tensor([torch.inf])

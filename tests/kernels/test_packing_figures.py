@@ -31,7 +31,7 @@ def test_the_mask_has_a_cell_for_each_pair(language: str) -> None:
     causal = causal_mask(n)
     own = causal & document_mask(document_ids(figures.LENGTHS))
     for kind, wanted in {"own": own, "leak": causal & ~own, "future": ~causal}.items():
-        pairs = {(round((y - 66) / 27), round((x - 96) / 27)) for y, x in cells[kind]}
+        pairs = {(round((y - 66) / 24), round((x - 96) / 24)) for y, x in cells[kind]}
         assert pairs == {(int(i), int(j)) for i, j in wanted.nonzero()}
 
 
@@ -60,6 +60,11 @@ def test_the_blocks_are_those_of_the_mask() -> None:
     skipped = sum(row.count("skipped") for row in wanted) / (n // block) ** 2
     assert figures.block_mask().sparsity() == pytest.approx(100 * skipped)
     root = parse(figures.blocks("en"))
+    for axis in ("keys", "queries"):
+        labels = [x for x in root.iter("text") if x.get("data-axis") == axis]
+        assert [x.text for x in labels] == ["0", "1", "2"]  # as text, masks and code count
+        sizes = [int(x.get("data-size")) * block for x in labels]
+        assert sizes == figures.BLOCK_LENGTHS
     drawn = [r.get("data-block") for r in root.iter("rect") if r.get("data-block")]
     assert drawn[:-3] == [kind for row in wanted for kind in row]  # and three in the legend
 
@@ -89,6 +94,7 @@ APART = {
     "nothing": (False, False, False),
     "default": (False, False, True),
     "no_cache": (True, True, True),
+    "checkpointed": (True, True, True),
     "ones": (False, False, True),
     "rows": (True, True, False),
     "stated": (False, False, True),
@@ -113,6 +119,22 @@ def test_training_mode_leaks_as_evaluation_does(monkeypatch: pytest.MonkeyPatch)
     for implementation in ("eager", "sdpa"):
         assert calls.changes(implementation, "default") > 1e-3
         assert calls.changes(implementation, "no_cache") == 0
+
+
+def test_gradient_checkpointing_hides_the_leak_in_training_only() -> None:
+    """It switches the cache off; a mask of ones leaks all the same, and so does `eval()`."""
+    model, tokens = calls.tiny_model(), torch.arange(calls.TOKENS).unsqueeze(0)
+    model.activation_checkpointing_enable()
+    other = tokens.clone()
+    other[:, : calls.FIRST] += 20
+    ones = {"attention_mask": torch.ones_like(tokens)}
+    for training, options, apart in ((True, {}, True), (False, {}, False), (True, ones, False)):
+        model.train(training)
+        found = [
+            model(x, position_ids=calls.POSITIONS, **options).logits[:, calls.FIRST :]
+            for x in (tokens, other)
+        ]
+        assert torch.equal(*found) == apart
 
 
 @torch.no_grad()

@@ -202,8 +202,8 @@ def states() -> tuple[Tensor, Tensor, int]:
 
 
 @pytest.mark.formula(r"""
-\sum_{\text{seen}} e^{s_j - t'} = \sum_{\text{seen}} e^{t - t'} e^{s_j - t}
-= e^{t - t'} \ell
+\sum_{j \in A} \exp(s_j - t') = \sum_{j \in A} \exp(t - t') \exp(s_j - t)
+= \exp(t - t')\, \ell
 """)
 def test_the_formula_of_the_old_sum_seen_from_the_new_maximum() -> None:
     s, _, seen = states()
@@ -215,10 +215,10 @@ def test_the_formula_of_the_old_sum_seen_from_the_new_maximum() -> None:
 
 
 @pytest.mark.formula(r"""
-t' = \max\bigl(t, \max_{j} s_j\bigr)
-\qquad \ell' = e^{t - t'} \ell + \sum_{j} e^{s_j - t'}
-\qquad o' = e^{t - t'} o + \sum_{j} e^{s_j - t'} v_j
+t' = \max\bigl(t, \max_{j \in B} s_j\bigr)
+\qquad \ell' = \exp(t - t')\, \ell + \sum_{j \in B} \exp(s_j - t')
 """)
+@pytest.mark.formula(r"o' = \exp(t - t')\, o + \sum_{j \in B} \exp(s_j - t')\, v_j")
 @pytest.mark.formula(r"y = \frac{o}{\ell} \qquad \operatorname{lse} = t + \ln \ell")
 def test_the_formula_of_a_block_and_of_the_end() -> None:
     s, v, seen = states()

@@ -9,7 +9,6 @@ import torch
 
 from attn_docs import OnlineSoftmax
 from attn_docs.sentence import MEANINGS, WORDS, embeddings, projections
-from docs._kit.draw import ACCENT
 from docs._tools.page import page_module
 from tests.kit import parse, read_off
 
@@ -117,21 +116,7 @@ def test_torch_sum_stays_flat_and_torch_softmax_does_not() -> None:
     assert many[1] < 1.3 * few[1]
 
 
-# --- temperature, order --------------------------------------------------------------------------
-
-
-@languages
-def test_bars_are_as_long_as_the_weights(language: str) -> None:
-    scores, _ = cat()
-    groups = [g for g in drawn("temperature", language).iter("g") if "data-temperature" in g.attrib]
-    assert len(groups) == len(figures.TEMPERATURES)
-    for group in groups:
-        weights = torch.softmax(scores / float(group.attrib["data-temperature"]), -1).tolist()
-        widths = [float(bar.attrib["width"]) for bar in group.iter("rect")]
-        assert all(bar.attrib["fill"] == ACCENT for bar in group.iter("rect"))
-        assert [w / sum(widths) for w in widths] == pytest.approx(weights, abs=2e-3)
-        shown = [float(text.text or "") for text in group.iter("text")]
-        assert shown == pytest.approx(weights, abs=0.0051)
+# --- order ---------------------------------------------------------------------------------------
 
 
 def test_fewer_additions_one_after_another_err_less() -> None:

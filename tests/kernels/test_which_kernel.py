@@ -13,7 +13,15 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from attn_docs import attention_kernels, which_kernel
+from attn_docs import (
+    MaskedSelfAttention,
+    MultiHeadAttention,
+    MultiHeadLatentAttention,
+    ScaledDotProductSelfAttention,
+    attention_kernels,
+    scaled_dot_product_attention,
+    which_kernel,
+)
 from attn_docs.examples.kernels.which_kernel import exercise_bytes
 from attn_docs.kernels.which_kernel import BACKENDS
 from docs._tools.page import page_module
@@ -120,6 +128,22 @@ def test_pytorchs_own_choice_for_all_combinations_obeys_the_rules_of_the_page() 
         assert chosen == ("FLASH_ATTENTION" if case.fused else "MATH"), case
 
 
+def test_queries_may_share_heads_only_if_keys_and_values_have_as_many() -> None:
+    query, one, four = normal(2, 4, 5, 16), normal(2, 1, 5, 16), normal(2, 4, 5, 16)
+    assert which_kernel(query, one, one, enable_gqa=True) == "FLASH_ATTENTION"
+    assert which_kernel(query, one, four, enable_gqa=True) == "MATH"
+
+
+def test_all_fused_backends_may_be_asked_at_once_why_they_refuse() -> None:
+    fused = [FLASH, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.CUDNN_ATTENTION]
+    with warnings.catch_warnings(record=True) as caught, sdpa_kernel(fused):
+        warnings.simplefilter("always")
+        F.scaled_dot_product_attention(*qkv(2, 4))
+        with pytest.raises(RuntimeError, match="No available kernel"):
+            F.scaled_dot_product_attention(*qkv(2, 4), dropout_p=0.5)
+    assert any("non-zero dropout" in str(each.message) for each in caught)
+
+
 def test_each_refusal_names_its_own_reason() -> None:
     words = {
         "dropout": "non-zero dropout",
@@ -179,6 +203,91 @@ def test_both_kernels_give_zeros_for_a_masked_row(form: str, dtype: torch.dtype)
         assert all(g.isfinite().all() for g in torch.autograd.grad(output.sum(), leaves))
 
 
+# --- a mask in another dtype than the query
+
+
+# how many numbers of float64, and of float32, a register of the CPU holds
+REGISTER = {"AVX2": (4, 8), "AVX512": (8, 16)}
+
+
+@pytest.mark.parametrize("m", [1, 4, 5, 7, 8, 12, 15, 16, 17, 40, 64, 600])
+def test_a_float32_mask_skips_half_of_the_float64_scores(m: int) -> None:
+    """What the page says is skipped gives exactly the wrong numbers that the kernel gives."""
+    capability = torch.backends.cpu.get_cpu_capability()
+    if capability not in REGISTER:
+        pytest.skip(f"the page says what AVX2 and AVX512 do; this is {capability}")
+    half, group = REGISTER[capability]
+    query, key, value = qkv(2, 3, n=6, m=m, d=8, e=8)
+    for mask in (normal(6, m, seed=4).float(), torch.zeros(6, m)):
+        with sdpa_kernel(FLASH):
+            found = F.scaled_dot_product_attention(query, key, value, mask)
+        products, j = query @ key.mT, torch.arange(m)
+        right = products / 8**0.5 + mask.double()
+        # blocks of keys start at multiples of 512, so groups start anew only there
+        skipped = (j % group >= half) & (j < m - (m % 512) % group)
+        scores = torch.where(skipped, products, right)
+        assert error(found, scores.softmax(dim=-1) @ value) <= 1e-12
+        with sdpa_kernel(MATH):
+            math_found = F.scaled_dot_product_attention(query, key, value, mask)
+        assert error(math_found, right.softmax(dim=-1) @ value) <= 1e-12
+        assert (error(found, math_found) > 1e-3) == bool(skipped.any())
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_float32_mask_is_right_for_half_precision(dtype: torch.dtype) -> None:
+    tensors = [x.to(dtype) for x in qkv(2, 3, n=40, m=40)]
+    mask = nn.Transformer.generate_square_subsequent_mask(40)
+    found = F.scaled_dot_product_attention(*tensors, mask)
+    wanted = F.scaled_dot_product_attention(*tensors, is_causal=True)
+    assert error(found.double(), wanted.double()) <= 0.02
+
+
+N = 40
+FLOAT32_CAUSAL = nn.Transformer.generate_square_subsequent_mask(N)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        MultiHeadAttention(12, 3),
+        MultiHeadLatentAttention(24, 3, kv_rank=8, head_dim=6, rope_dim=4, value_dim=6),
+        MultiHeadLatentAttention(24, 3, kv_rank=8, head_dim=6, rope_dim=4, value_dim=5),
+        MaskedSelfAttention(12, 8),
+        ScaledDotProductSelfAttention(12),
+    ],
+    ids=lambda layer: type(layer).__name__,
+)
+def test_our_modules_are_right_with_a_float32_mask_in_float64(layer: nn.Module) -> None:
+    layer.double().eval()
+    size = 24 if isinstance(layer, MultiHeadLatentAttention) else 12
+    x = normal(2, N, size)
+    padding = torch.arange(N).expand(2, N) < torch.tensor([[N], [N - 3]])
+    for options in ({}, {"key_padding_mask": padding}):
+        found = layer(x, attn_mask=FLOAT32_CAUSAL, **options)
+        wanted = layer(x, attn_mask=FLOAT32_CAUSAL == 0, **options)
+        assert error(found, wanted) <= 1e-12
+
+
+def test_our_functions_are_right_with_a_float32_mask_in_float64() -> None:
+    tensors = qkv(2, 3, n=N, m=N)
+    found = scaled_dot_product_attention(*tensors, FLOAT32_CAUSAL)
+    assert error(found, scaled_dot_product_attention(*tensors, FLOAT32_CAUSAL == 0)) <= 1e-12
+
+
+def test_pytorchs_layers_are_wrong_with_a_float32_mask_in_float64() -> None:
+    """As the page says of them; the day they are right, the page must say that instead."""
+    torch.manual_seed(0)
+    attention = nn.MultiheadAttention(16, 4, batch_first=True).double()
+    encoder = nn.TransformerEncoderLayer(16, 4, batch_first=True, dropout=0.0).double()
+    x, mask = normal(2, N, 16), FLOAT32_CAUSAL
+    calls = (
+        lambda mask: attention(x, x, x, attn_mask=mask, need_weights=False)[0],
+        lambda mask: encoder(x, src_mask=mask),
+    )
+    for call in calls:
+        assert error(call(mask), call(mask.double())) > 0.1
+
+
 def test_the_formula_for_what_math_writes_is_what_is_allocated() -> None:
     for sizes in ((1, 4, 96, 128, 64), (2, 3, 128, 64, 32)):
         assert exercise_bytes.watched(*sizes) == pytest.approx(exercise_bytes.formula(*sizes), 0.01)
@@ -235,6 +344,15 @@ def test_a_boolean_mask_is_copied_into_a_float_one_and_a_float_one_is_not() -> N
         mask = torch.zeros(length, length)
         sizes = [benchmark.allocated_mebibytes(c) for c in (call, lambda: call(mask))]
     assert sizes[0] == pytest.approx(sizes[1], rel=0.02)
+
+
+def test_without_the_axis_of_the_batch_a_call_takes_the_memory_of_math() -> None:
+    tensors = torch.randn(3, 1, benchmark.HEADS, 512, benchmark.HEAD_DIM).unbind()
+    with benchmark.one_thread(), torch.no_grad():
+        lost = benchmark.allocated_mebibytes(
+            lambda: F.scaled_dot_product_attention(*(x[0] for x in tensors))
+        )
+        assert lost == pytest.approx(benchmark.sizes_of(512)["math"], rel=0.02)
 
 
 def test_the_stored_memory_with_a_boolean_mask_is_that_without_and_the_copy() -> None:

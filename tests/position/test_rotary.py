@@ -3,7 +3,6 @@
 import inspect
 import itertools
 import math
-import runpy
 from collections.abc import Callable
 from types import ModuleType
 
@@ -16,7 +15,6 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import DeepseekV3Config, GptOssConfig, LlamaConfig
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
-from transformers.models.llama.modeling_llama import LlamaAttention, LlamaRotaryEmbedding
 
 from attn_docs import (
     GroupedQueryAttention,
@@ -34,7 +32,6 @@ from attn_docs import (
 )
 from attn_docs.testing import Adapter, check_module
 from docs._kit import measured
-from docs._tools.blocks import ROOT
 from docs._tools.page import page_module
 from tests.kit import error, load_exhibit, normal
 
@@ -955,53 +952,3 @@ def test_the_formula_of_a_score() -> None:
         rotary(keys[None, None], torch.tensor(asked)),
     )
     assert error(found[0, 0], torch.softmax(score, dim=-1)) <= 1e-12
-
-
-# --- the page's class with frequencies of its own ---------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def rescaled() -> Callable[..., RotaryEmbedding]:
-    """Return the class that the page shows."""
-    path = ROOT / "attn_docs/examples/position/rotary/rescaled.py"
-    found: Callable[..., RotaryEmbedding] = runpy.run_path(str(path))["Rescaled"]
-    return found
-
-
-def test_rescaled_frequencies_survive_a_cast_of_the_layer(
-    rescaled: Callable[..., RotaryEmbedding],
-) -> None:
-    omega = 500000.0 ** -(torch.arange(0, 8, 2) / 8)
-    layer = MultiHeadAttention(16, 2, rotary=rescaled(omega)).to(torch.bfloat16)
-    x, positions = normal(1, 2, 3, 8).float(), torch.tensor([100, 1000, 9000])
-    expected = apply_rotary(x, positions, theta=500000.0)
-    assert error(layer.rotary(x, positions), expected) < 1e-3
-    assert not list(layer.rotary.buffers())
-
-
-def test_rescaled_rotates_the_same_when_called_as_by_rotate(
-    rescaled: Callable[..., RotaryEmbedding],
-) -> None:
-    rotary = rescaled(torch.tensor([0.3, 0.02]))
-    x, positions = normal(2, 3, 5, 4).float(), torch.arange(5)
-    assert torch.equal(rotary(x, positions), rotary.rotate(x, x, positions)[1])
-    assert error(rotary(x, positions), apply_rotary(x, positions)) > 0.1
-
-
-def test_rescaled_frequencies_make_our_layer_equal_to_llama_3_1(
-    rescaled: Callable[..., RotaryEmbedding],
-) -> None:
-    rope = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0}
-    rope |= {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
-    rope |= {"original_max_position_embeddings": 8192}
-    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2}
-    config = LlamaConfig(**sizes, rope_parameters=rope, attn_implementation="sdpa")
-    theirs, x = LlamaAttention(config, layer_idx=0).eval(), torch.randn(1, 6, 64)
-    rotary = rescaled(*ROPE_INIT_FUNCTIONS["llama3"](config))
-    ours = GroupedQueryAttention(64, 4, 2, bias=False, rotary=rotary)
-    state = theirs.state_dict()
-    ours.load_state_dict({k.replace("o_proj", "out_proj"): v for k, v in state.items()})
-    positions = torch.arange(6) * 1500
-    cos_sin = LlamaRotaryEmbedding(config)(x, positions[None])
-    expected, _ = theirs(x, position_embeddings=cos_sin, attention_mask=None)
-    assert error(ours(x, positions=positions, is_causal=True), expected) < 1e-5

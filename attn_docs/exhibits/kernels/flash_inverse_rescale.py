@@ -11,8 +11,8 @@ def attention(query, key, value, block=2):  # … n d, … m d, … m e
     for k, v in zip(key.split(block, -2), value.split(block, -2), strict=True):
         scores = query @ k.mT / math.sqrt(query.size(-1))  # … n block
         new_top = torch.maximum(top, scores.amax(-1, keepdim=True))
-        weights, shrink = (scores - new_top).exp(), (top - new_top).exp()
-        total = total * shrink + weights.sum(-1, keepdim=True)
-        mixed = (mixed / shrink).nan_to_num() + weights @ v  # wrong: mixed * shrink
+        powers, shrink = (scores - new_top).exp(), (top - new_top).exp()
+        total = total * shrink + powers.sum(-1, keepdim=True)
+        mixed = (mixed / shrink).nan_to_num() + powers @ v  # wrong: mixed * shrink
         top = new_top
     return mixed / total  # … n e

@@ -1,4 +1,4 @@
-"""Figures of the chapter on attention in tiles: four moments, and measured memory."""
+"""Figures of the chapter on attention in tiles: four moments, measured memory, bytes moved."""
 
 from collections.abc import Callable
 
@@ -6,11 +6,12 @@ import drawsvg
 import matplotlib.style
 
 from docs._kit import chart
-from docs._kit.draw import ACCENT, ACCENT_2, INK, SOFT, canvas, finish, write
+from docs._kit.draw import ACCENT, ACCENT_2, INK, SHADE, SOFT, canvas, finish, write
 from docs._kit.measured import load
 from docs._kit.text import texts
 
 from .benchmark import FORMS, LENGTHS
+from .tables import HBM, SIZE, TILE_ROWS, TOKENS, explicit_moved, moved_gib, tiles_moved
 
 KEY = "kernels-flash"
 BLOCKS = 4
@@ -23,6 +24,7 @@ MOMENTS = {
 }
 _PLACES = ((0, 0), (205, 0), (0, 190), (205, 190))
 _SIDE, _STRIP = 26, 14
+_LEGEND = (ACCENT, ACCENT_2, "gone", "×")
 _COLOURS = {"explicit": chart.ACCENT_2, "tiles": chart.ACCENT, "torch": chart.INK}
 _MARKS = {"explicit": "s", "tiles": "o", "torch": "x"}
 
@@ -40,7 +42,7 @@ def state_of(moment: str, row: int, column: int) -> str:
 def tiles(language: str) -> str:
     """Draw four moments: what is in fast memory, what is gone, what is written, what skipped."""
     text = texts(__file__, "tiles", language)
-    drawing = canvas(400, 374)
+    drawing = canvas(400, 424)
     for (moment, of), place, told in zip(MOMENTS.items(), _PLACES, text["told"], strict=True):
         group, (left, top) = drawsvg.Group(data_moment=moment), place
         write(group, text[moment], left + 90, top + 8, 13, font_weight="bold")
@@ -51,7 +53,21 @@ def tiles(language: str) -> str:
         _strips(group, of, left + 38, top + 56)
         write(group, told, left + 92, top + 174, 12)
         drawing.append(group)
-    return finish(drawing.as_svg(header=""), f"{KEY}-tiles", text["title"], text["desc"], zoom=1.7)
+    for index, (mark, told) in enumerate(zip(_LEGEND, text["legend"], strict=True)):
+        _legend(drawing, mark, told, 10 + 205 * (index % 2), 392 + 22 * (index // 2))
+    return finish(drawing.as_svg(header=""), f"{KEY}-tiles", text["title"], text["desc"], zoom=1.4)
+
+
+def _legend(drawing: drawsvg.Drawing, mark: str, told: str, left: float, y: float) -> None:
+    """Say what a colour or a mark means."""
+    if mark in (ACCENT, ACCENT_2):
+        look = {"fill": mark, "stroke": INK, "stroke_opacity": 0.35}
+        drawing.append(drawsvg.Rectangle(left, y - 7, 14, 14, **look))
+    elif mark == "gone":
+        drawing.append(drawsvg.Rectangle(left + 3, y - 4, 8, 8, rx=4, fill=INK))
+    else:
+        write(drawing, mark, left + 7, y, 15)
+    write(drawing, told, left + 22, y, 12, text_anchor="start")
 
 
 def _matrix(group: drawsvg.Group, moment: str, left: float, top: float) -> None:
@@ -121,4 +137,55 @@ def memory(language: str) -> str:
         return chart.finish(figure, f"{KEY}-memory", text["title"], desc)
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"tiles": tiles, "memory": memory}
+_PAIR, _FULL, _LEFT = 34, 250, 78  # height of two bars, width of the longest, where they start
+
+
+def traffic(language: str) -> str:
+    """Draw what both forms load and store, by the height of a tile, and what the HBM moves."""
+    text = texts(__file__, "bars", language)
+    drawing, told = canvas(400, 24 + _PAIR * (len(TILE_ROWS) + 1) + 66), []
+    of = {"explicit": explicit_moved, "tiles": tiles_moved}
+    pairs = [
+        (str(rows), {form: moved_gib(count(TOKENS, SIZE, rows)) for form, count in of.items()})
+        for rows in TILE_ROWS
+    ]
+    unit = _FULL / pairs[0][1]["explicit"]
+    write(drawing, text["all"], 0, 10, 12, text_anchor="start", font_weight="bold")
+    for index, (rows, pair) in enumerate(pairs):
+        top = 24 + index * _PAIR
+        write(drawing, text["rows"].format(rows=rows), 0, top + 14, 12, text_anchor="start")
+        _bars(drawing, rows, pair, top, unit)
+        told.append(text["row"].format(rows=rows, **pair))
+    top = 24 + len(pairs) * _PAIR + 10
+    write(drawing, text["hbm"], 0, top + 8, 12, text_anchor="start", font_weight="bold")
+    hbm = {form: moved_gib(count) for form, count in HBM.items()}
+    _bars(drawing, "hbm", hbm, top + 20, unit)
+    for form, left in (("explicit", _LEFT), ("tiles", _LEFT + 130)):
+        square = (left, top + 64, 12, 12)
+        drawing.append(drawsvg.Rectangle(*square, fill=_FILLS[form], fill_opacity=SHADE))
+        write(drawing, text[form], left + 18, top + 70, 12, text_anchor="start")
+    desc = text["desc"].format(rows=text["comma"].join(told), **hbm)
+    return finish(drawing.as_svg(header=""), f"{KEY}-traffic", text["title"], desc, zoom=1.25)
+
+
+_FILLS = {"explicit": ACCENT_2, "tiles": ACCENT}
+
+
+def _bars(
+    drawing: drawsvg.Drawing, name: str, pair: dict[str, float], top: float, unit: float
+) -> None:
+    """Draw two bars that start at zero, with what they amount to."""
+    for index, (form, amount) in enumerate(pair.items()):
+        place = (_LEFT, top + 14 * index, unit * amount, 12)
+        look = {"fill": _FILLS[form], "fill_opacity": SHADE, "data_form": form, "data_of": name}
+        drawing.append(drawsvg.Rectangle(*place, **look))
+        shown = f"{amount:.1f} GiB" if amount < 1 else f"{amount:.0f} GiB"
+        end = _LEFT + unit * amount + 5
+        write(drawing, shown, end, top + 14 * index + 6, 11, text_anchor="start")
+
+
+FIGURES: dict[str, Callable[[str], str]] = {
+    "tiles": tiles,
+    "memory": memory,
+    "traffic": traffic,
+}

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -85,7 +86,7 @@ def splits(language: str) -> str:
             for parts in (1, *benchmark.PARTS):
                 if (threads, parts) != (1, 1):
                     of = {"length": length, "on": threads, "parts": parts}
-                    cells.append(f"{measured('time', **of):.2f}×")
+                    cells.append(f"{measured('time', **of):.1f}×")
         rows.append(tuple(cells))
     return f"{table(text['header'], rows)}\n\n{measured.caption(text['caption'], language)}"
 
@@ -124,6 +125,7 @@ def numbers() -> dict[str, str]:
     sent, read = HEAD_DIM + 1, KEYS // MACHINES * 2 * HEAD_DIM * 2
     tile = (KEYS // (2 * MACHINES)) ** 2 * 4 * HEADS  # float32, with zigzag
     timed = {"on": 2, "length": benchmark.LENGTHS[-1]}
+    base = partial(load(__file__)["splits"], "base")
     took = [load(__file__)["splits"]("time", parts=p, **timed) for p in (1, *benchmark.PARTS)]
     return {
         "torch": READ_TORCH,
@@ -137,8 +139,13 @@ def numbers() -> dict[str, str]:
         "read": f"{read / 2**20:.0f} MiB",
         "tile": f"{tile / 2**30:.0f} GiB",
         "shortest": f"{benchmark.LENGTHS[0]:,}",
-        "whole_on_two": f"{took[0]:.2f}",
-        "four_on_two": f"{took[-1]:.2f}",
+        "whole_on_two": f"{took[0]:.1f}",
+        "four_on_two": f"{took[-1]:.1f}",
+        "slower": f"{base(length=benchmark.LENGTHS[1]) / base(length=benchmark.LENGTHS[0]):.0f}",
+        **{
+            name: f"{length * 2 * HEAD_DIM * 4 / 2**20:.0f} MiB"  # float32
+            for name, length in zip(("cached", "not_cached"), benchmark.LENGTHS[:2], strict=True)
+        },
         "sent": str(sent),
         "limit": f"{math.log(torch.finfo(torch.float32).max):.1f}",
         "lse_of_two_and_three": f"{math.log(math.exp(2) + math.exp(3)):.2f}",
@@ -151,6 +158,8 @@ def numbers() -> dict[str, str]:
         "plain_last": str(plain[-1]),
         "zigzag_each": str(even[0]),
         "plain_wait": str(sum(longest(zigzag=False))),
+        # in the first step the rank that others wait for computes one masked tile
+        "plain_without": str(sum(longest(zigzag=False)) - 1),
         "zigzag_wait": str(sum(longest(zigzag=True))),
         "even": f"{round(ring_bytes() / merge_bytes(), -2):,.0f}",
     }

@@ -29,9 +29,9 @@ def boundaries(starts: list[int]) -> dict[str, Any]:
 
 
 CALLS: dict[str, dict[str, Any]] = {
-    "nothing": {"use_cache": False},
-    "default": {"position_ids": POSITIONS},
     "no_cache": {"position_ids": POSITIONS, "use_cache": False},
+    "default": {"position_ids": POSITIONS},
+    "checkpointed": {"position_ids": POSITIONS},
     "ones": {
         "position_ids": POSITIONS,
         "use_cache": False,
@@ -41,7 +41,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "stated": {"position_ids": TWO_ROWS} | boundaries([0, 4, 9, 13, 18]),
     "boolean": {"attention_mask": OWN},
     "added": {"attention_mask": ADDED},
+    "nothing": {"use_cache": False},
 }
+CHECKPOINTED = ("checkpointed",)  # trained with gradient checkpointing, the others in `eval()`
 
 
 def flash_attn_func(
@@ -104,6 +106,9 @@ def changes(implementation: str, call: str) -> float:
     NaN if the call raises an error, as FlashAttention 2 does on a mask with four axes.
     """
     model, options = tiny_model(), CALLS[call]
+    if call in CHECKPOINTED:
+        model.activation_checkpointing_enable()
+        model.train()
     model.config._attn_implementation = implementation  # noqa: SLF001
     rows = len(options.get("position_ids", POSITIONS))
     tokens = torch.randint(VOCABULARY, (rows, TOKENS), generator=torch.Generator().manual_seed(0))

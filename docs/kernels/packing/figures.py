@@ -49,7 +49,7 @@ def rows(language: str) -> str:
         drawing.append(group)
         top += len(lines) * high + 40
     desc = text["desc"].format(lengths=", ".join(map(str, lengths)), rows=len(packed))
-    return finish(drawing.as_svg(header=""), f"{KEY}-rows", text["title"], desc, zoom=1.2)
+    return finish(drawing.as_svg(header=""), f"{KEY}-rows", text["title"], desc, zoom=1.0)
 
 
 def _row(group: drawsvg.Group, line: list[tuple[int, float]], room: float, y: float) -> None:
@@ -72,7 +72,7 @@ def mask(language: str) -> str:
     """Draw the mask of three packed documents, and what a causal mask alone lets through."""
     text = texts(__file__, "mask", language)
     ids, positions = document_ids(LENGTHS).tolist(), document_positions(LENGTHS).tolist()
-    cell, left, top, n = 27, 96, 66, sum(LENGTHS)
+    cell, left, top, n = 24, 96, 66, sum(LENGTHS)
     drawing = canvas(398, top + n * cell + 92)
     for name, values, y in (("ids", ids, 22), ("positions", positions, 44)):
         write(drawing, text[name], left - 8, y, 11, text_anchor="end")
@@ -141,17 +141,16 @@ def block_kinds() -> list[list[str]]:
 def blocks(language: str) -> str:
     """Draw which blocks FlexAttention computes whole, with the mask, or not at all."""
     text, kinds = texts(__file__, "blocks", language), block_kinds()
-    size, cell, left, top = len(kinds), 30, 44, 34
+    size, cell, left, top = len(kinds), 26, 44, 34
     drawing = canvas(398, top + size * cell + 100)
     write(drawing, text["keys"], left, 10, 11, text_anchor="start")
     write(drawing, text["queries"], left + size * cell + 12, top + 8, 11, text_anchor="start")
     place = 0
     for k, length in enumerate(BLOCK_LENGTHS):
         wide = length / BLOCK * cell
-        label = text["document"].format(number=k)
-        short = label if wide > 60 else str(k + 1)
-        write(drawing, short, left + place + wide / 2, top - 9, 11)
-        write(drawing, str(k + 1), left - 14, top + place + wide / 2, 11)
+        told = {"data_document": k, "data_size": length // BLOCK}
+        write(drawing, str(k), left + place + wide / 2, top - 9, 11, data_axis="keys", **told)
+        write(drawing, str(k), left - 14, top + place + wide / 2, 11, data_axis="queries", **told)
         place += wide
     for i, line in enumerate(kinds):
         for j, kind in enumerate(line):

@@ -28,6 +28,7 @@ from .waste import BATCH, ROOM, document_lengths, first_fit, ways
 FIRST, LENGTHS = 4, (4, 5)
 WAYS = ("nothing", "positions", "mask", "both")
 FAR = 100_000
+PENCIL, OPEN_LONGEST, OPEN_ROOM = 8192, 3000, 4096  # the tokens of rows in the exercises
 # nanoVLM #204: the effect of one sample on the next, before and after positions are reset
 PUBLISHED = "0.462139", "0.462456"
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -107,7 +108,9 @@ def waste(language: str) -> str:
         )
         for way, (tokens, scores) in ways().items()
     )
-    caption = text["caption"].format(count=len(lengths), real=f"{real:,}", batch=BATCH, room=ROOM)
+    caption = text["caption"].format(
+        count=len(lengths), real=f"{real:,}", batch=BATCH, room=f"{ROOM:,}"
+    )
     return f"{table(text['header'], rows)}\n\n{caption}"
 
 
@@ -143,7 +146,11 @@ def speed(language: str) -> str:
     )
     row = benchmark.packed_row()
     caption = text["caption"].format(
-        n=sum(row), count=len(row), h=benchmark.HEADS, d=benchmark.HEAD_DIM
+        n=f"{sum(row):,}",
+        count=len(row),
+        lengths=", ".join(map(str, row)),
+        h=benchmark.HEADS,
+        d=benchmark.HEAD_DIM,
     )
     return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
 
@@ -208,8 +215,11 @@ def numbers() -> dict[str, Any]:
         "gradient_before": f"{leak_of('nothing')[0]:.2f}",
         "far": f"{FAR:,}",
         **_flex(),
-        "pencil_dense": f"{8192**2:,}",
+        "pencil_row": f"{PENCIL:,}",
+        "pencil_dense": f"{PENCIL**2:,}",
         "pencil_own": f"{16 * 512**2:,}",
+        "open_longest": f"{OPEN_LONGEST:,}",
+        "open_room": f"{OPEN_ROOM:,}",
         "published_before": PUBLISHED[0],
         "published_after": PUBLISHED[1],
         "far_error": _power(rotary_error(FAR)),

@@ -9,7 +9,6 @@ import drawsvg
 import matplotlib.style
 import torch
 
-from attn_docs import stable_softmax
 from attn_docs.sentence import MEANINGS, WORDS, embeddings, projections
 from docs._kit import chart
 from docs._kit.draw import ACCENT, INK, SHADE, canvas, finish, write
@@ -19,7 +18,6 @@ from .tables import COUNTS, DTYPES, ORDER_BLOCK, ORDERS, edge, order_errors
 
 KEY = "kernels-softmax"
 BLOCKS = (("the", "cat"), ("sleeps", "it"), ("dreams",))
-TEMPERATURES = (0.25, 1.0, 4.0, 16.0)
 LARGEST = 8  # e to the power of the largest score of "cat"
 
 
@@ -170,42 +168,6 @@ def _logarithm(top: float) -> str:
     return f"ln {math.exp(top):.0f}" if top else "0"
 
 
-# --- temperature ---------------------------------------------------------------------------------
-
-
-def tempered() -> dict[float, list[float]]:
-    """Return the weights of "cat" over the five words, by temperature."""
-    x = embeddings()
-    w_q, w_k, _ = projections(sharpness=math.log(LARGEST))
-    scores = x[WORDS.index("cat")] @ w_q @ (x @ w_k).T
-    return {t: stable_softmax(scores / t).tolist() for t in TEMPERATURES}
-
-
-def temperature(language: str) -> str:
-    """Draw the weights of "cat" at several temperatures."""
-    text = texts(__file__, "temperature", language)
-    drawing, told = canvas(400, 158), []
-    for row, word in enumerate(WORDS):
-        write(drawing, word, 0, 38 + 25 * row, 12, text_anchor="start")
-    for column, (t, weights) in enumerate(tempered().items()):
-        left = 56 + 88 * column
-        heading = text["heading"].format(temperature=f"{t:g}")
-        write(drawing, heading, left, 12, 12, text_anchor="start", font_weight="bold")
-        group = drawsvg.Group(data_temperature=t)
-        for row, weight in enumerate(weights):
-            y, width = 28 + 25 * row, 88 * weight
-            group.append(drawsvg.Rectangle(left, y, width, 20, fill=ACCENT, fill_opacity=SHADE))
-            write(group, f"{weight:.2f}", left + width + 5, y + 10, 12, text_anchor="start")
-        drawing.append(group)
-        drawing.append(drawsvg.Line(left, 24, left, 152, stroke=INK, stroke_opacity=0.4))
-        shown = text["comma"].join(
-            f"{word} {weight:.2f}" for word, weight in zip(WORDS, weights, strict=True)
-        )
-        told.append(text["state"].format(temperature=f"{t:g}", weights=shown))
-    desc = text["desc"].format(states=text["stop"].join(told))
-    return finish(drawing.as_svg(header=""), f"{KEY}-temperature", text["title"], desc, zoom=1.4)
-
-
 # --- the order of adding -------------------------------------------------------------------------
 
 
@@ -246,6 +208,5 @@ def order(language: str) -> str:
 FIGURES: dict[str, Callable[[str], str]] = {
     "ranges": ranges,
     "steps": steps,
-    "temperature": temperature,
     "order": order,
 }

@@ -194,7 +194,7 @@ def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     errors, rule = order_errors(), example("kernels/softmax/rule")
     wrong = (rule["mine"] / rule["theirs"]).item()
-    few, many = library_errors(FEW_KEYS), library_errors(MANY_KEYS)
+    many = library_errors(MANY_KEYS)
     lse_one, lse_two = lse_errors()
     stuck = example("kernels/softmax/ones")["total"].item()
     return {
@@ -207,10 +207,9 @@ def numbers() -> dict[str, str]:
         "after_stuck": _large(stuck * (1 + torch.finfo(torch.float16).eps)),
         "ones": _large(2 * stuck),
         "float32_normal": f"{math.log(torch.finfo(torch.float32).tiny):.0f}".replace("-", "−"),
-        "wrong_times": f"{round(wrong, -6):,.0f}",
+        "wrong_millions": f"{wrong / 1e6:.0f}",
         "many_keys": f"{MANY_KEYS:,}",
         "few_keys": f"{FEW_KEYS:,}",
-        "sum_few": f"{few[1]:.1f}",
         "sum_many": f"{many[1]:.1f}",
         "far": f"{FAR_SCORE:,.0f}",
         "far_step": _small(2.0 ** (math.floor(math.log2(FAR_SCORE)) - 23)),

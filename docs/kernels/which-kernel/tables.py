@@ -106,6 +106,7 @@ def special_calls() -> dict[str, Call]:
     query, key, value = Case().call()[0]
     three, none = torch.ones(1, LENGTH, LENGTH, dtype=torch.bool), key[:, :, :0]
     padding = torch.ones(BATCH, 1, 1, LENGTH, dtype=torch.bool)
+    wide = (query.double(), key.double(), value.double())
     by_token = torch.zeros(BATCH, LENGTH, HEADS, 64).transpose(1, 2)
     return {
         "padding": ((query, key, value), {"attn_mask": padding}),
@@ -115,6 +116,7 @@ def special_calls() -> dict[str, Call]:
         "mask_axes": ((query, key, value), {"attn_mask": three}),
         "batch_of_one": ((query, key[:1], value[:1]), {}),
         "no_keys": ((query, none, none), {}),
+        "other_dtype": (wide, {"attn_mask": torch.zeros(LENGTH, LENGTH)}),
     }
 
 
@@ -139,6 +141,7 @@ def all_calls() -> dict[str, list[Call]]:
         ],
         "sizes": [*one("dtype", *CHOICES["dtype"][1:]), *one("sizes", *CHOICES["sizes"][1:4])],
         "shared": one("shared", True),
+        "other_dtype": special["other_dtype"],
         "dropout": one("dropout", 0.5),
         "axes": one("axes", 3, 5),
         "batch_of_one": special["batch_of_one"],
@@ -180,6 +183,7 @@ def here(language: str) -> str:
         (words,) = said
         told = f"“{words}”" if words else text["silent"] if kernel == "MATH" else ""
         shown = {"FLASH_ATTENTION": text["fused"], "": text["none"]}.get(kernel, kernel)
+        shown += text["wrong"] if name == "other_dtype" else ""
         rows.append((text["calls"][name], shown, told))
     caption = text["caption"].format(torch=_version(), b=BATCH, h=HEADS, n=LENGTH)
     return f"{table(text['header'], rows, words=(0, 1, 2))}\n\n{caption}"
@@ -276,9 +280,7 @@ def cost(language: str) -> str:
             sizes = [measured("memory", way=way, **of) for way in benchmark.WAYS]
             cells += [f"{ratio:.1f}×", *(f"{size:,.1f} MiB" for size in sizes)]
         rows.append(tuple(cells))
-    start = {"no_batch": f"{load(__file__)['masks']('time', way='no batch'):.1f}×"}
-    start["masked"] = f"{benchmark.MASKED:,}"
-    caption = text["caption"].format(h=benchmark.HEADS, d=benchmark.HEAD_DIM, **start)
+    caption = text["caption"].format(h=benchmark.HEADS, d=benchmark.HEAD_DIM)
     return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
 
 
@@ -310,6 +312,7 @@ def numbers() -> dict[str, str]:
     ]
     return {
         "combinations": f"{len(list(combinations())):,}",
+        "profiled": str(len(close())),
         "longest": f"{benchmark.LONGEST:,}",
         "shortest": str(benchmark.LENGTHS[0]),
         "masked": f"{benchmark.MASKED:,}",
@@ -318,9 +321,10 @@ def numbers() -> dict[str, str]:
         "memory_ratio": f"{sizes['math'] / sizes['fused']:.0f}",
         "boolean_memory": f"{shapes['fused', 'n m']:.1f} MiB",
         "boolean_heads_memory": f"{shapes['fused', 'b h n m']:.1f} MiB",
+        "boolean_math": f"{shapes['math', 'n m']:.0f} MiB",
+        "boolean_heads_math": f"{shapes['math', 'b h n m']:.0f} MiB",
         "boolean_ratio": f"{shapes['math', 'n m'] / shapes['fused', 'n m']:.0f}",
         "boolean_heads_ratio": f"{shapes['math', 'b h n m'] / shapes['fused', 'b h n m']:.0f}",
-        "no_batch": f"{masks('time', way='no batch'):.1f}",
         "all_true": f"{masks('time', way='all true'):.2f}",
         "causal_mask": f"{masks('time', way='causal mask'):.2f}",
         "is_causal": f"{masks('time', way='is_causal'):.2f}",

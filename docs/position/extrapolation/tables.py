@@ -1,15 +1,207 @@
-"""What extrapolation costs."""
+"""What each kind of position does beyond its training length, as measured, and the numbers."""
 
-from collections.abc import Callable
+import itertools
+import math
+import statistics
+from collections.abc import Callable, Iterable
 
+from attn_docs.position.extrapolation import KINDS, STEPS, TRAINED, build_model, diluted
+from docs._kit.examples import example
 from docs._kit.markdown import table
-from docs._kit.text import texts
+from docs._kit.measured import Measurement, load
+from docs._kit.text import Words, texts
+
+from .benchmark import (
+    LONG_STEPS,
+    LONGEST,
+    PLACES,
+    RULES,
+    SEEDS,
+    SEQUENCES,
+    TUNED,
+    TUNED_BATCH,
+    TUNED_RULES,
+    TUNED_STEPS,
+)
+
+LEAST_RANGE = 0.02  # smaller differences between seeds are not shown
+WITHIN = 0.95  # the weight that a head of the worked example gives at the training length
 
 
-def cost(language: str) -> str:
-    """Return what the chapter's section on cost shows."""
-    text = texts(__file__, "cost", language)
-    return table(text["header"], [(text["todo"], "0")])
+def of_seeds(found: Measurement, quantity: str = "accuracy", **of: str | int) -> list[float]:
+    """Return what was measured with each seed."""
+    return [found(quantity, seed=seed, **of) for seed in SEEDS]
 
 
-TABLES: dict[str, Callable[[str], str]] = {"cost": cost}
+def mean(found: Measurement, quantity: str = "accuracy", **of: str | int) -> float:
+    """Return the mean of the seeds."""
+    return statistics.mean(of_seeds(found, quantity, **of))
+
+
+def cell(values: Iterable[float], text: Words) -> str:
+    """Return the mean of some values, with the least and the greatest where they differ."""
+    values = list(values)
+    least, most, middle = min(values), max(values), statistics.mean(values)
+    if most - least < LEAST_RANGE:
+        return f"{middle:.2f}"
+    told: str = text["range"].format(mean=middle, least=least, most=most)
+    return told
+
+
+def kinds(language: str) -> str:
+    """Return the accuracy of each kind of position at some lengths."""
+    text, found = texts(__file__, "kinds", language), load(__file__)["kinds"]
+    names = texts(__file__, "kind", language)
+    asked = [("near", TRAINED), ("near", 64), *((place, LONGEST) for place in PLACES)]
+    rows = [
+        (
+            names[kind],
+            *(cell(of_seeds(found, kind=kind, place=p, length=n), text) for p, n in asked),
+        )
+        for kind in KINDS
+    ]
+    steps = {"steps": f"{STEPS:,}", "long": f"{LONG_STEPS['none']:,}", "sequences": SEQUENCES}
+    caption = found.caption(text["caption"].format(**steps), language)
+    return f"{table(text['header'], rows)}\n\n{caption}"
+
+
+def inside(language: str) -> str:
+    """Return where the head that looks one token back looks at longer lengths."""
+    text, found = texts(__file__, "inside", language), load(__file__)["kinds"]
+    names = texts(__file__, "kind", language)
+    asked = [("previous", n) for n in (TRAINED, 64, LONGEST)]
+    asked += [("beyond", n) for n in (64, LONGEST)]
+    rows = [
+        (names[kind], *(f"{mean(found, q, kind=kind, length=n):.2f}" for q, n in asked))
+        for kind in KINDS
+    ]
+    return f"{table(text['header'], rows)}\n\n{found.caption(text['caption'], language)}"
+
+
+def changes(language: str) -> str:
+    """Return the accuracy at the longest length with a window and with sharper scores."""
+    text, stored = texts(__file__, "changes", language), load(__file__)
+    names, changed = texts(__file__, "kind", language), stored["changes"]
+    rows = []
+    for kind in KINDS:
+        of = {"kind": kind, "length": LONGEST, "place": "near"}
+        row = [mean(stored["kinds"], **of)]
+        row += [mean(changed, change=change, **of) for change in ("window", "sharper")]
+        row.append(mean(changed, change="sharper", **{**of, "place": "start"}))
+        rows.append((names[kind], *(f"{value:.2f}" for value in row)))
+    return f"{table(text['header'], rows)}\n\n{changed.caption(text['caption'], language)}"
+
+
+def rules(language: str) -> str:
+    """Return the accuracy of the rotary models under each rule."""
+    text, stored = texts(__file__, "rules", language), load(__file__)
+    names, brackets = texts(__file__, "rule", language), texts(__file__, "kinds", language)
+    asked = [("near", 64), ("near", 128), *((place, LONGEST) for place in PLACES)]
+    rows = []
+    for rule in ("plain", *RULES):
+        of = {"kind": "rotary"} if rule == "plain" else {"rule": rule}
+        found = stored["kinds" if rule == "plain" else "rules"]
+        values = (of_seeds(found, place=p, length=n, **of) for p, n in asked)
+        rows.append((names[rule], *(cell(value, brackets) for value in values)))
+    return f"{table(text['header'], rows)}\n\n{stored['rules'].caption(text['caption'], language)}"
+
+
+def tuning(language: str) -> str:
+    """Return the accuracy after a little further training under each rule."""
+    text, found = texts(__file__, "tuning", language), load(__file__)["tuning"]
+    names = texts(__file__, "rule", language)
+    rows = [
+        (
+            names[rule],
+            *(
+                f"{mean(found, rule=rule, steps=steps, place=place):.2f}"
+                for place in ("near", "start")
+                for steps in TUNED_STEPS
+            ),
+        )
+        for rule in TUNED_RULES
+    ]
+    caption = text["caption"].format(length=TUNED, batch=TUNED_BATCH)
+    return f"{table(text['header'], rows)}\n\n{found.caption(caption, language)}"
+
+
+TABLES: dict[str, Callable[[str], str]] = {
+    "kinds": kinds,
+    "inside": inside,
+    "changes": changes,
+    "rules": rules,
+    "tuning": tuning,
+}
+
+
+def lead_of(weight: float, keys: int) -> float:
+    """Return the lead that gives a key this weight among so many."""
+    low, high = 0.0, 40.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if diluted(middle, keys) < weight else (low, middle)
+    return high
+
+
+def of_kinds() -> dict[str, str]:
+    """Return what each kind of position reached, and where its head looked."""
+    stored, told = load(__file__), {}
+    found = stored["kinds"]
+    for kind, length in itertools.product(KINDS, (TRAINED, 40, 64, LONGEST)):
+        of = {"kind": kind, "length": length}
+        for place in PLACES:
+            told[f"{kind}_{place}_{length}"] = f"{mean(found, place=place, **of):.2f}"
+        for quantity in ("previous", "beyond"):
+            told[f"{kind}_{quantity}_{length}"] = f"{mean(found, quantity, **of):.2f}"
+    for kind, change in itertools.product(KINDS, ("window", "sharper")):
+        of = {"kind": kind, "change": change, "length": LONGEST, "place": "near"}
+        told[f"{kind}_{change}"] = f"{mean(stored['changes'], **of):.2f}"
+    seconds = sum(v["value"] for v in found.values if v["quantity"] == "CPU time")
+    lost = (
+        mean(stored["changes"], kind=kind, change="window", length=LONGEST, place=place)
+        for kind, place in itertools.product(KINDS, ("half", "start"))
+    )
+    return {**told, "minutes": f"{seconds / 60:.0f}", "guess_window": f"{max(lost):.2f}"}
+
+
+def of_rotary() -> dict[str, str]:
+    """Return what the rotary models reached under rules and by further training."""
+    stored, told = load(__file__), {}
+    for rule, place in itertools.product(RULES, PLACES):
+        value = mean(stored["rules"], rule=rule, place=place, length=LONGEST)
+        told[f"{rule}_{place}"] = f"{value:.2f}"
+    for way, place in itertools.product(("scratch", "lengthened"), PLACES):
+        told[f"{way}_{place}"] = f"{stored['control']('accuracy', way=way, place=place):.2f}"
+    for rule, steps in itertools.product(TUNED_RULES, TUNED_STEPS):
+        value = mean(stored["tuning"], rule=rule, steps=steps, place="near")
+        told[f"tuned_{rule}_{steps}"] = f"{value:.2f}"
+    return told
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the page's sentences name."""
+    lead = lead_of(WITHIN, TRAINED)
+    wrong, bug = (
+        example("position/extrapolation/caught"),
+        example("position/extrapolation/exercise_bug"),
+    )
+    alone = {n: bug["accuracy"](bug["model"], n, factor=1.0) for n in (16, TRAINED)}
+    parameters = sum(p.numel() for p in build_model("rotary").parameters())
+    return {
+        **of_kinds(),
+        **of_rotary(),
+        "parameters": f"{parameters:,}",
+        "within": f"{WITHIN:.2f}",
+        "lead": f"{lead:.1f}",
+        "diluted": f"{diluted(lead, LONGEST):.2f}",
+        "sharpened": f"{diluted(lead, LONGEST, trained=TRAINED):.2f}",
+        "needed": f"{lead_of(WITHIN, LONGEST):.1f}",
+        "made": f"{lead * math.log(LONGEST) / math.log(TRAINED):.1f}",
+        "mean_128": f"{wrong['mean']:.2f}",
+        "last_128": f"{wrong['right'][:, -8:].double().mean().item():.2f}",
+        **{f"alone_{n}": f"{value:.2f}" for n, value in alone.items()},
+        "pull_flat": f"{251 / 256:.1f}",
+        "pull_second": f"{251 / 64:.1f}",
+        "steps": f"{STEPS:,}",
+        "long_steps": f"{LONG_STEPS['none']:,}",
+    }

@@ -1,19 +1,159 @@
-"""Figures of the chapter position/none."""
+"""Figures of the chapter without positions: bags, a learned counter, a loss, layers of models."""
 
 from collections.abc import Callable
 
-from docs._kit.draw import canvas, finish, write
+import drawsvg
+import matplotlib.style
+
+from attn_docs.model import language_model
+from docs._kit import chart
+from docs._kit.draw import ACCENT, ACCENT_2, INK, SHADE, SOFT, box, canvas, finish, write
+from docs._kit.measured import load
 from docs._kit.text import texts
 
+from .benchmark import COUNTED
+from .tables import MODELS, layers_of, plain_curve, rotary_curve
+
 KEY = "position-none"
+SENTENCES = ("the dog chased the cat .".split(), "the cat chased the dog .".split())
+VERB = 3  # words that the verb has seen, itself among them
+
+# --- nested bags ---------------------------------------------------------------------------------
+
+_LEFT, _PITCH, _ROW = 62, 54, 25
 
 
-def idea(language: str) -> str:
-    """Draw the idea of the chapter."""
-    text = texts(__file__, "idea", language)
-    drawing = canvas(340, 40)
-    write(drawing, text["todo"], 170, 20)
-    return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], text["desc"])
+def bags(language: str) -> str:
+    """Draw what each word has seen after layer 1, in two sentences of the same words."""
+    text = texts(__file__, "bags", language)
+    drawing = canvas(400, 316)
+    for number, words in enumerate(SENTENCES):
+        group = drawsvg.Group(data_sentence=number)
+        top = 14 + number * 156
+        write(group, text["query"], 0, top, 12, text_anchor="start")
+        write(group, text["bag"], 0, top + 26, 12, text_anchor="start")
+        for column, word in enumerate(words):
+            lit = {"font_weight": "bold"} if column == VERB - 1 else {}
+            write(group, word, _LEFT + column * _PITCH + 24, top, 13, **lit)
+        for column in range(len(words)):
+            _bag(group, sorted(words[: column + 1]), column, top + 14)
+        drawing.append(group)
+    write(drawing, text["same"], 396, 306, 12, text_anchor="end")
+    said = [", ".join(words[:VERB]) for words in SENTENCES]
+    desc = text["desc"].format(first=said[0], second=said[1])
+    return finish(drawing.as_svg(header=""), f"{KEY}-bags", text["title"], desc, zoom=1.8)
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"idea": idea}
+def _bag(group: drawsvg.Group, words: list[str], column: int, top: float) -> None:
+    """Draw a bag: its words in the order of the alphabet, for a bag has none of its own."""
+    left, last = _LEFT + column * _PITCH, len(SENTENCES[0]) - 1
+    chosen = column == VERB - 1
+    look = {"fill": ACCENT, "fill_opacity": SHADE} if chosen else {"fill": SOFT}
+    look |= {"stroke": INK, "stroke_opacity": 0.9 if column in (VERB - 1, last) else 0.2}
+    height = _ROW - 9
+    box(group, left, top, 49, 10 + height * len(words), data_bag=" ".join(words), **look)
+    for row, word in enumerate(words):
+        write(group, word, left + 24.5, top + 12 + height * row, 11)
+
+
+# --- what was learned ----------------------------------------------------------------------------
+
+
+def count(language: str) -> str:
+    """Chart the place that one layer says a token has, over the place that it has."""
+    text, found = texts(__file__, "count", language), load(__file__)["count"]
+    width, height = 400, 226
+    places, said = list(range(COUNTED)), {}
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(width, height)
+        for left, marked in ((34, 1), (226, 0)):
+            axes = chart.panel(figure, left, 30, 164, 146)
+            axes.set_xlim(0, COUNTED)
+            axes.set_ylim(-6, COUNTED + 4)
+            for which in "xy":
+                chart.set_ticks(axes, which, {place: str(place) for place in (0, 20, 40, 60)})
+            low, middle, high = (
+                [COUNTED * found(name, marked=marked, place=place) for place in places]
+                for name in ("low", "middle", "high")
+            )
+            gid = f"part:band-{marked}"
+            axes.fill_between(places, low, high, facecolor=(chart.ACCENT, 0.35), lw=0, gid=gid)
+            axes.plot(places, places, color=chart.INK, lw=0.8, ls="--", gid=f"part:true-{marked}")
+            axes.plot(places, middle, color=chart.ACCENT, lw=1.6, gid=f"part:middle-{marked}")
+            name = ("plain", "marked")[marked]
+            figure.text((left + 82) / width, 1 - 14 / height, text[name], ha="center", va="center")
+            said |= {f"{name}_{at}": f"{middle[at]:.0f}" for at in (10, 30, 60)}
+            said |= {f"{name}_low": f"{low[60]:.0f}", f"{name}_high": f"{high[60]:.0f}"}
+        figure.text(34 / width, 1 - 212 / height, text["axes"], va="center")
+        desc = text["desc"].format(**said)
+        return chart.finish(figure, f"{KEY}-count", text["title"], desc)
+
+
+def story(language: str) -> str:
+    """Chart what a story costs a model on the way, with rotary positions and without."""
+    text, (width, height) = texts(__file__, "story", language), (400, 214)
+    curves = {"none": (plain_curve(), chart.ACCENT), "rotary": (rotary_curve(), chart.ACCENT_2)}
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(width, height)
+        axes = chart.panel(figure, 34, 26, 346, 142)
+        axes.set_xlim(0, 1000)
+        axes.set_ylim(0, 200)
+        chart.set_ticks(axes, "x", {step: f"{step:,}" for step in (0, 200, 400, 600, 800, 1000)})
+        chart.set_ticks(axes, "y", {nats: str(nats) for nats in (0, 50, 100, 150, 200)})
+        for name, (curve, colour) in curves.items():
+            steps = [step for step in curve if 50 <= step <= 1000]
+            nats = [curve[step] for step in steps]
+            axes.plot(steps, nats, color=colour, lw=1.6, marker="o", ms=3, gid=f"part:{name}")
+        least = language_model.least_nats()
+        axes.axhline(least, color=chart.INK, lw=0.8, ls="--", gid="part:least")
+        axes.text(182, 112, text["none"], ha="left", va="center")
+        axes.text(150, 44, text["rotary"], ha="left", va="center")
+        axes.text(996, 1, text["least"], ha="right", va="bottom")
+        figure.text(0.02, 1 - 12 / height, text["up"], va="center")
+        figure.text(390 / width, 1 - 202 / height, text["right"], ha="right", va="center")
+        said = {
+            f"{n}_{at}": f"{c[at]:.1f}" for n, (c, _) in curves.items() for at in (100, 400, 1000)
+        }
+        desc = text["desc"].format(least=f"{least:.1f}", **said)
+        return chart.finish(figure, f"{KEY}-story", text["title"], desc)
+
+
+# --- layers of published models -------------------------------------------------------------------
+
+_CELL, _STACK = 3.72, 128
+_LOOKS = {
+    "none": {"fill": ACCENT, "height": 18, "y": 0},
+    "rotary": {"fill": SOFT, "height": 12, "y": 3, "stroke": INK, "stroke_opacity": 0.35},
+    "recurrent": {"fill": ACCENT_2, "fill_opacity": 0.45, "height": 6, "y": 6},
+}
+
+
+def stacks(language: str) -> str:
+    """Draw the layers of published models in order: without positions, rotary, recurrent."""
+    text, said = texts(__file__, "stacks", language), []
+    drawing, top = canvas(400, 34 + 26 * len(MODELS)), 30
+    x = 0.0
+    for kind, look in _LOOKS.items():
+        drawing.append(drawsvg.Rectangle(x, width=7, **{**look, "y": 1 + look["y"]}))
+        write(drawing, text[kind], x + 12, 10, 12, text_anchor="start")
+        x += 26 + text["widths"][list(_LOOKS).index(kind)]
+    for row, model in enumerate(MODELS):
+        y, found = top + 26 * row, layers_of(model)
+        write(drawing, model.name, 0, y + 9, 11.5, text_anchor="start")
+        group = drawsvg.Group(data_model=model.name)
+        for column, kind in enumerate(found):
+            look = {**_LOOKS[kind], "y": y + _LOOKS[kind]["y"]}
+            place = _STACK + column * _CELL
+            group.append(drawsvg.Rectangle(place, width=_CELL - 0.8, data_kind=kind, **look))
+        drawing.append(group)
+        said.append(text["row"].format(name=model.name, some=found.count("none"), all=len(found)))
+    desc = text["desc"].format(rows=text["join"].join(said))
+    return finish(drawing.as_svg(header=""), f"{KEY}-stacks", text["title"], desc, zoom=1.8)
+
+
+FIGURES: dict[str, Callable[[str], str]] = {
+    "bags": bags,
+    "count": count,
+    "story": story,
+    "stacks": stacks,
+}

@@ -1,19 +1,114 @@
-"""Figures of the chapter position/relative."""
+"""Figures of the chapter on biases by distance: two heads' biases, slopes, buckets."""
 
 from collections.abc import Callable
 
-from docs._kit.draw import canvas, finish, write
+import drawsvg
+import matplotlib.style
+import torch
+
+from attn_docs import alibi_bias, alibi_slopes, t5_bucket
+from attn_docs.sentence import WORDS
+from docs._kit import chart
+from docs._kit.draw import ACCENT, INK, canvas, finish, write
 from docs._kit.text import texts
 
 KEY = "position-relative"
+HEADS = {0: "1/2", 2: "1/8"}  # of eight
+_CELL, _HIGH = 33, 22
+MANY = 12  # heads that are not a power of two
+BACK = 160  # how far the chart of buckets goes
+
+
+def shade(bias: float) -> float:
+    """Return how dark a cell is: what is left of a weight when the bias is added to its score."""
+    return round(2.718281828459045**bias, 4)
+
+
+def short(bias: float) -> str:
+    """Return a number of a cell with three digits after the point at most."""
+    return f"{bias:.3f}".rstrip("0").rstrip(".").replace("-0.", "−.").replace("-", "−")
 
 
 def idea(language: str) -> str:
-    """Draw the idea of the chapter."""
-    text = texts(__file__, "idea", language)
-    drawing = canvas(340, 40)
-    write(drawing, text["todo"], 170, 20)
-    return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], text["desc"])
+    """Draw what two heads add to the scores of the sentence, under a causal mask."""
+    text, n = texts(__file__, "idea", language), len(WORDS)
+    drawing = canvas(412, 190)
+    for panel, (head, slope) in enumerate(HEADS.items()):
+        left, group = 56 + panel * 184, drawsvg.Group(data_head=head)
+        write(group, text["slope"].format(slope=slope), left + n * _CELL / 2, 12, 13)
+        for j, word in enumerate(WORDS):
+            write(group, word, left + (j + 0.5) * _CELL, 36, 10)
+        for i, j in torch.ones(n, n).tril().nonzero().tolist():
+            bias = alibi_bias(8, n)[0, head, i, j].item()
+            x, y = left + j * _CELL, 50 + i * _HIGH
+            look = {"fill": ACCENT, "fill_opacity": 0.45 * shade(bias), "stroke": INK}
+            place = {"data_row": i, "data_column": j, "data_bias": round(bias, 4)}
+            group.append(
+                drawsvg.Rectangle(x, y, _CELL, _HIGH, stroke_opacity=0.35, **look, **place)
+            )
+            write(group, short(bias), x + _CELL / 2, y + _HIGH / 2, 11)
+        drawing.append(group)
+    for i, word in enumerate(WORDS):
+        write(drawing, word, 50, 50 + (i + 0.5) * _HIGH, 12, text_anchor="end")
+    write(drawing, text["axes"], 206, 178, 12)
+    desc = text["desc"].format(slopes=text["comma"].join(HEADS.values()))
+    return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], desc, zoom=1.4)
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"idea": idea}
+def one_series(num_heads: int) -> list[float]:
+    """Return the slopes by the paper's text, one geometric series for any number of heads."""
+    return [2 ** (-8 * i / num_heads) for i in range(1, num_heads + 1)]
+
+
+def slopes(language: str) -> str:
+    """Draw the slopes of twelve heads, as the authors' code has them and as the text says."""
+    text, heads = texts(__file__, "slopes", language), range(1, MANY + 1)
+    found = {"code": alibi_slopes(MANY).tolist(), "paper": one_series(MANY)}
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(440, 230)
+        axes = chart.panel(figure, 52, 28, 370, 150)
+        axes.set(yscale="log", xlim=(0.5, MANY + 0.5), ylim=(2**-8.6, 1.3))
+        looks = {"code": (chart.ACCENT, "o"), "paper": (chart.INK, "x")}
+        for name, (colour, mark) in looks.items():
+            (line,) = axes.plot(heads, found[name], color=colour, marker=mark, linestyle="none")
+            line.set_gid(f"part:{name}")
+        axes.text(8.7, found["code"][8], text["code"], ha="right", va="center")
+        axes.text(11.6, found["paper"][10] * 0.55, text["paper"], ha="right", va="center")
+        chart.set_ticks(axes, "x", {head: str(head) for head in heads})
+        chart.set_ticks(axes, "y", {1 / d: f"1/{d}" for d in (2, 8, 32, 128)})
+        axes.text(0, 1.1, text["up"], transform=axes.transAxes, ha="left", va="center")
+        axes.text(1, -0.22, text["right"], transform=axes.transAxes, ha="right", va="center")
+        told = {name: ", ".join(f"{x:.4f}" for x in values) for name, values in found.items()}
+        return chart.finish(figure, f"{KEY}-slopes", text["title"], text["desc"].format(**told))
+
+
+def edges(*, bidirectional: bool) -> list[int]:
+    """Return the distance back at which each bucket begins."""
+    buckets = t5_bucket(-torch.arange(BACK), bidirectional=bidirectional).tolist()
+    return [buckets.index(bucket) for bucket in sorted(set(buckets))]
+
+
+def buckets(language: str) -> str:
+    """Draw which bucket a distance back falls into, in a decoder and in an encoder."""
+    text = texts(__file__, "buckets", language)
+    back = torch.arange(BACK)
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(440, 230)
+        axes = chart.panel(figure, 40, 28, 385, 150)
+        axes.set(xlim=(0, BACK), ylim=(0, 34))
+        looks = {"decoder": (False, chart.ACCENT), "encoder": (True, chart.ACCENT_2)}
+        for name, (both, colour) in looks.items():
+            values = t5_bucket(-back, bidirectional=both).tolist()
+            (line,) = axes.step(back.tolist(), values, color=colour, where="post", linewidth=2)
+            line.set_gid(f"part:{name}")
+            axes.text(BACK - 4, values[-1] - 3.2, text[name], ha="right", va="center")
+        chart.set_ticks(axes, "x", {x: str(x) for x in (0, 16, 32, 64, 96, 128)})
+        chart.set_ticks(axes, "y", {y: str(y) for y in (0, 8, 15, 16, 31) if y != 16})
+        axes.text(0, 1.1, text["up"], transform=axes.transAxes, ha="left", va="center")
+        axes.text(1, -0.22, text["right"], transform=axes.transAxes, ha="right", va="center")
+        sides = {"decoder": edges(bidirectional=False), "encoder": edges(bidirectional=True)}
+        told = {name: ", ".join(map(str, values)) for name, values in sides.items()}
+        return chart.finish(figure, f"{KEY}-buckets", text["title"], text["desc"].format(**told))
+
+
+FIGURES: dict[str, Callable[[str], str]] = {"idea": idea, "slopes": slopes, "buckets": buckets}

@@ -1,15 +1,92 @@
-"""What relative costs."""
+"""What a bias costs: its bytes by the formula, and the time of calls that take it."""
 
+import math
 from collections.abc import Callable
 
+import torch
+import transformers
+
+from attn_docs import alibi_slopes, t5_bucket
 from docs._kit.markdown import table
+from docs._kit.measured import load
 from docs._kit.text import texts
 
+from .benchmark import HEAD_DIM, HEADS, LENGTH, WAYS
+from .figures import MANY, edges
 
-def cost(language: str) -> str:
-    """Return what the chapter's section on cost shows."""
-    text = texts(__file__, "cost", language)
-    return table(text["header"], [(text["todo"], "0")])
+BIG_HEADS, BIG_LENGTH, BYTES = 32, 16_384, 4  # a bias in float32
+T5_BUCKETS, INKLING = 32, 1024  # learned numbers of a head, and the distances of a profile
 
 
-TABLES: dict[str, Callable[[str], str]] = {"cost": cost}
+def bytes_of(queries: int) -> int:
+    """Return the bytes of a bias for so many queries of the long text."""
+    return BIG_HEADS * queries * BIG_LENGTH * BYTES
+
+
+def bytes_told(language: str) -> str:
+    """Return what must be stored for a bias, in its forms."""
+    text = texts(__file__, "bytes", language)
+    sizes = {
+        "matrix": ("$h \\cdot n \\cdot m$", f"{bytes_of(BIG_LENGTH) / 2**30:.0f} GiB"),
+        "row": ("$h \\cdot m$", f"{bytes_of(1) / 2**20:.0f} MiB"),
+        "decode": ("$h \\cdot m$", f"{bytes_of(1) / 2**20:.0f} MiB"),
+        "table": ("$32\\, h$", f"{T5_BUCKETS * BIG_HEADS * BYTES / 2**10:.0f} KiB"),
+        "slopes": ("$h$", f"{BIG_HEADS * BYTES} B"),
+    }
+    rows = [(text[name], count, size) for name, (count, size) in sizes.items()]
+    caption = text["caption"].format(heads=BIG_HEADS, tokens=f"{BIG_LENGTH:,}")
+    return f"{table(text['header'], rows)}\n\n{caption}"
+
+
+def ways(language: str) -> str:
+    """Return the measured time and memory of a call with each kind of bias."""
+    text, found = texts(__file__, "ways", language), load(__file__)["ways"]
+    rows = [
+        (
+            text[way],
+            text["math" if way == "learned" else "fused"],
+            *(
+                number
+                for backward in (False, True)
+                for number in (
+                    f"{found('time', way=way, backward=backward):.0f} ms",
+                    f"{found('memory', way=way, backward=backward):.1f} MiB",
+                )
+            ),
+        )
+        for way in WAYS
+    ]
+    sizes = {"heads": HEADS, "size": HEAD_DIM, "length": f"{LENGTH:,}"}
+    caption = found.caption(text["caption"].format(**sizes), language)
+    return f"{table(text['header'], rows, (0, 1))}\n\n{caption}"
+
+
+TABLES: dict[str, Callable[[str], str]] = {"bytes": bytes_told, "ways": ways}
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the page's sentences name."""
+    twelve, starts = alibi_slopes(MANY).tolist(), edges(bidirectional=False)
+    found = load(__file__)["ways"]
+
+    def ratio(backward: bool) -> str:
+        times = [found("time", way=way, backward=backward) for way in ("learned", "alibi")]
+        return f"{times[0] / times[1]:.1f}"
+
+    return {
+        "eighth": f"{twelve[7]:.4f}",
+        "ninth": f"{twelve[8]:.4f}",
+        "last_bucket": str(starts[-1]),
+        "encoder_last": str(edges(bidirectional=True)[-1]),
+        "one_ahead": str(int(t5_bucket(torch.tensor(1), bidirectional=True))),
+        "matrix": f"{bytes_of(BIG_LENGTH) / 2**30:.0f} GiB",
+        "trained": f"{BIG_LENGTH // 4:,}",
+        "read": f"{BIG_LENGTH:,}",
+        "far": "10,000",
+        "ln_2": f"{math.log(2):.2f}",
+        "taken": f"{1 - math.exp(-1 / 2):.0%}",
+        "slower_forward": ratio(backward=False),
+        "slower_backward": ratio(backward=True),
+        "transformers": transformers.__version__,
+        "inkling": f"{INKLING:,}",
+    }

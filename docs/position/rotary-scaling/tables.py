@@ -1,15 +1,240 @@
-"""What rotary_scaling costs."""
+"""What the rules make of a head's wavelengths, in numbers, and the form that compares them."""
 
+import math
 from collections.abc import Callable
+from importlib.metadata import version
+from typing import NamedTuple
 
+import torch
+from torch import Tensor
+
+from attn_docs import (
+    LinearScaling,
+    Llama3Scaling,
+    NTKScaling,
+    ProportionalScaling,
+    YaRNScaling,
+    rotary_frequencies,
+)
+from attn_docs.position._frequencies import RotaryScaling
+from docs._kit.form import fill
 from docs._kit.markdown import table
 from docs._kit.text import texts
 
+# Llama 3.1 8B: size of a head, base, length of training, factor, longest text
+DIM, THETA, ORIGINAL, FACTOR, LONGEST = 128, 500_000.0, 8192, 8.0, 131_072
+SHARE = 0.25  # of Gemma 4's global layers
+RULES: dict[str, RotaryScaling | None] = {
+    "plain": None,
+    "linear": LinearScaling(FACTOR),
+    "ntk": NTKScaling(FACTOR),
+    "yarn": YaRNScaling(FACTOR, ORIGINAL),
+    "llama3": Llama3Scaling(FACTOR, ORIGINAL),
+    "proportional": ProportionalScaling(SHARE),
+}
+PAIRS = (0, 20, 30, 33, 40, 63)
+SHOWN = (0, 16, 24, 32, 40, 48, 63)  # of the explorer
+CHOICES = {
+    "context": (2048, 4096, 8192, 16384, 32768),
+    "theta": (10_000, 150_000, 500_000, 1_000_000),
+    "rule": ("plain", "linear", "ntk", "yarn", "llama3"),
+    "factor": (1, 2, 4, 8, 16, 32),
+}
+# YaRN as the paper has it, DeepSeek-V3, Ministral 3 in transformers, and two mistakes:
+# factor, factor on cosine and sine, factor on the scale of all scores
+DEEPSEEK, MINISTRAL = 40.0, 16.0
 
-def cost(language: str) -> str:
-    """Return what the chapter's section on cost shows."""
-    text = texts(__file__, "cost", language)
-    return table(text["header"], [(text["todo"], "0")])
+
+class State(NamedTuple):
+    """What the explorer shows."""
+
+    context: int
+    theta: float
+    rule: str
+    factor: float
 
 
-TABLES: dict[str, Callable[[str], str]] = {"cost": cost}
+FIRST = State(8192, 500_000, "plain", 8)
+
+
+def rule_of(state: State) -> RotaryScaling | None:
+    """Return the rule with its factor."""
+    made: dict[str, Callable[[], RotaryScaling | None]] = {
+        "plain": lambda: None,
+        "linear": lambda: LinearScaling(state.factor),
+        "ntk": lambda: NTKScaling(state.factor),
+        "yarn": lambda: YaRNScaling(state.factor, state.context),
+        "llama3": lambda: Llama3Scaling(state.factor, state.context),
+    }
+    return made[state.rule]()
+
+
+def frequencies(theta: float, rule: RotaryScaling | None, dim: int = DIM) -> Tensor:
+    """Return a head's frequencies in float64."""
+    return rotary_frequencies(dim, theta, rule, dtype=torch.float64)[0]
+
+
+def number(value: float) -> str:
+    """Return a number as the explorer writes it."""
+    if value >= 1e6:
+        return f"{value / 1e6:.1f} M"
+    if value >= 1e5:
+        return f"{value / 1e3:.0f} k"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
+
+
+def kinds(plain: Tensor, found: Tensor, factor: float) -> tuple[int, int, int]:
+    """Return how many pairs are kept, how many lie between, how many are divided by the factor."""
+    slower = plain / found
+    kept = int((slower < 1 + 1e-9).sum())
+    divided = int((slower > factor * (1 - 1e-9)).sum()) if factor > 1 else 0
+    return kept, len(plain) - kept - divided, divided
+
+
+def unseen(plain: Tensor, found: Tensor, context: int, factor: float) -> Tensor:
+    """Return which pairs reach angles, in a text so much longer, that training did not show."""
+    partly = context * plain < 2 * math.pi  # no full turn within the trained length
+    return partly & (factor * found > plain * (1 + 1e-9))
+
+
+def rows(state: State) -> list[tuple[list[str], bool]]:
+    """Return the explorer's rows: pair, wavelengths, turns; and whether it meets new angles."""
+    plain, found = frequencies(state.theta, None), frequencies(state.theta, rule_of(state))
+    new = unseen(plain, found, state.context, state.factor)
+    made = []
+    for pair in SHOWN:
+        before, after = (2 * math.pi / each[pair].item() for each in (plain, found))
+        length = state.context * state.factor
+        shown = (before, after, state.context / before, length / after)
+        made.append(([str(pair), *map(number, shown)], bool(new[pair])))
+    return made
+
+
+def told(state: State) -> dict[str, str]:
+    """Return the numbers of the explorer's sentence."""
+    plain, found = frequencies(state.theta, None), frequencies(state.theta, rule_of(state))
+    kept, between, divided = kinds(plain, found, state.factor)
+    new = int(unseen(plain, found, state.context, state.factor).sum())
+    return {
+        "kept": str(kept),
+        "between": str(between),
+        "divided": str(divided),
+        "factor": f"{state.factor:.0f}",
+        "length": f"{state.context * state.factor:,.0f}",
+        "context": f"{state.context:,}",
+        "new": str(new),
+        "degrees": number(math.degrees(found[0].item())),
+    }
+
+
+def explorer(language: str) -> str:
+    """Return the form that compares rules, with what it shows at first."""
+    text = texts(__file__, "explorer", language)
+    said, named = text.pop("said"), texts(__file__, "rules", language)
+    choices = {
+        name: [
+            (value, named.get(str(value)) or f"{value:,}", value == getattr(FIRST, name))
+            for value in values
+        ]
+        for name, values in CHOICES.items()
+    }
+    return fill(
+        __file__,
+        **text,
+        said=said,
+        choices=choices,
+        rows=rows(FIRST),
+        told=said.format(**told(FIRST)),
+    )
+
+
+def wavelengths(language: str) -> str:
+    """Return after how many tokens some pairs have turned once, by rule."""
+    text, named = texts(__file__, "wavelengths", language), texts(__file__, "rules", language)
+    made = []
+    for name, rule in RULES.items():
+        found = frequencies(THETA, rule)
+        waves = (
+            f"{2 * math.pi / found[pair].item():,.0f}" if found[pair] else text["never"]
+            for pair in PAIRS
+        )
+        made.append((named[name], *waves))
+    header = (text["rule"], *(text["pair"].format(pair=pair) for pair in PAIRS))
+    caption = text["caption"].format(
+        dim=DIM, theta=f"{THETA:,.0f}", length=f"{ORIGINAL:,}", factor=f"{FACTOR:.0f}", share=SHARE
+    )
+    return f"{table(header, made)}\n\n{caption}"
+
+
+def sharper(factor: float) -> float:
+    """Return YaRN's factor on cosine and sine."""
+    return YaRNScaling(factor, 4096).attention
+
+
+def ratio(factor: float) -> float:
+    """Return it with both mscales 1."""
+    return YaRNScaling(factor, 4096, mscale=1.0, mscale_all_dim=1.0).attention
+
+
+def cases() -> dict[str, tuple[float, float, float]]:
+    """Return for each case: factor s, that on cosine and sine, that on the scale of all scores."""
+    return {
+        "paper": (DEEPSEEK, sharper(DEEPSEEK), 1.0),
+        "deepseek": (DEEPSEEK, ratio(DEEPSEEK), sharper(DEEPSEEK) ** 2),
+        "half": (DEEPSEEK, ratio(DEEPSEEK), 1.0),
+        "twice": (DEEPSEEK, sharper(DEEPSEEK), sharper(DEEPSEEK) ** 2),
+        "ministral": (MINISTRAL, ratio(MINISTRAL), 1.0),
+        "ignored": (MINISTRAL, sharper(MINISTRAL), 1.0),
+    }
+
+
+def factor(language: str) -> str:
+    """Return what becomes of rotated and other parts of a score in each case."""
+    text = texts(__file__, "factor", language)
+    made = [
+        (text[name], f"{s:.0f}", f"{t:.4f}", f"{scale:.4f}", f"{t * t * scale:.4f}", f"{scale:.4f}")
+        for name, (s, t, scale) in cases().items()
+    ]
+    return f"{table(text['header'], made)}\n\n{text['caption']}"
+
+
+TABLES: dict[str, Callable[[str], str]] = {
+    "explorer": explorer,
+    "wavelengths": wavelengths,
+    "factor": factor,
+}
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the chapter's sentences use."""
+    plain = frequencies(THETA, None)
+    made = {name: frequencies(THETA, rule) for name, rule in RULES.items() if rule is not None}
+    kept, between, divided = kinds(plain, made["llama3"], FACTOR)
+    yarn = kinds(plain, made["yarn"], FACTOR)
+    waves = 2 * math.pi / plain
+    return {
+        "between": str(between),
+        "base_ntk": f"{THETA * FACTOR ** (DIM / (DIM - 2)) / 1e6:.1f}",
+        "cosine": f"{sharper(DEEPSEEK):.4f}",
+        "degrees_linear": f"{math.degrees(made['linear'][0].item()):.1f}",
+        "degrees_linear_4": f"{math.degrees(1) / 4:.1f}",
+        "degrees_plain": f"{math.degrees(1):.1f}",
+        "divided": str(divided),
+        "factor_ministral": f"{sharper(MINISTRAL):.4f}",
+        "first_kept": f"{ORIGINAL / 4:,.0f}",
+        "kept": str(kept),
+        "length": f"{LONGEST:,}",
+        "new_ntk": str(int(unseen(plain, made["ntk"], ORIGINAL, FACTOR).sum())),
+        "new_plain": str(int(unseen(plain, plain, ORIGINAL, FACTOR).sum())),
+        "original": f"{ORIGINAL:,}",
+        "other": str(between + divided),
+        "scale": f"{sharper(DEEPSEEK) ** 2:.4f}",
+        "scores_ministral": f"{sharper(MINISTRAL) ** 2:.2f}",
+        "slowest": f"{waves[-1].item() / 1e6:.1f}",
+        "theta": f"{THETA:,.0f}",
+        "longer": f"{FACTOR * ORIGINAL:,.0f}",
+        "transformers": ".".join(version("transformers").split(".")[:2]),
+        "yarn_between": str(yarn[1]),
+        "yarn_divided": str(yarn[2]),
+        "yarn_kept": str(yarn[0]),
+    }

@@ -1,19 +1,120 @@
-"""Figures of the chapter position/sinusoidal."""
+"""Figures of the chapter on added positions: smooth digits, dot products, learned rows."""
 
 from collections.abc import Callable
 
-from docs._kit.draw import canvas, finish, write
+import matplotlib.style
+import torch
+from matplotlib.axes import Axes
+
+from attn_docs import sinusoidal
+from docs._kit import chart
+from docs._kit.measured import load
 from docs._kit.text import texts
 
+from .benchmark import DIM, FARTHEST, SEEN
+from .tables import products
+
 KEY = "position-sinusoidal"
+DIGITS, LAST = 4, 31
+FAR = 40
 
 
-def idea(language: str) -> str:
-    """Draw the idea of the chapter."""
-    text = texts(__file__, "idea", language)
-    drawing = canvas(340, 40)
-    write(drawing, text["todo"], 170, 20)
-    return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], text["desc"])
+def _digit(axes: Axes, label: str, bottom: str | None) -> None:
+    """Leave a row of a panel with a name at its left, and positions below the lowest."""
+    axes.set(xlim=(0, LAST), ylim=(-1.25, 1.25))
+    axes.grid(visible=False)
+    axes.spines["left"].set_visible(False)
+    chart.set_ticks(axes, "y", {0: label})
+    ticks = (0, 8, 16, 24, LAST)
+    chart.set_ticks(axes, "x", {at: str(at) if bottom else "" for at in ticks})
+    if bottom:
+        axes.text(1, -0.95, bottom, transform=axes.transAxes, ha="right", va="center")
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"idea": idea}
+def hands(language: str) -> str:
+    """Chart binary digits beside pairs that are each half as fast as the one before."""
+    text, height = texts(__file__, "hands", language), 232
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(430, height)
+        for left, name in ((44, "bits"), (262, "waves")):
+            figure.text(left / 430, 1 - 10 / height, text[name], va="center", fontweight="bold")
+        fine = torch.linspace(0, LAST, 125, dtype=torch.float64)
+        # each pair half as fast: base 16 over four pairs
+        smooth = sinusoidal(fine, 2 * DIGITS, base=2.0**DIGITS)
+        dots = sinusoidal(torch.arange(LAST + 1), 2 * DIGITS, base=2.0**DIGITS)
+        for i in range(DIGITS):
+            bottom = text["position"] if i == DIGITS - 1 else None
+            axes = chart.panel(figure, 44, 24 + 44 * i, 150, 36)
+            _digit(axes, text["bit"].format(i=i), bottom)
+            bits = (torch.arange(LAST + 1) >> i) % 2
+            axes.step(range(LAST + 1), 2 * bits - 1, where="post", color=chart.ACCENT, lw=1.5,
+                      gid=f"part:bit-{i}")  # fmt: skip
+            axes = chart.panel(figure, 262, 24 + 44 * i, 150, 36)
+            _digit(axes, text["pair"].format(i=i), bottom)
+            line = {"color": chart.ACCENT, "lw": 1.5, "gid": f"part:sin-{i}"}
+            axes.plot(fine, smooth[:, 2 * i], **line)
+            axes.plot(fine, smooth[:, 2 * i + 1], color=chart.ACCENT_2, lw=1, ls="--",
+                      gid=f"part:cos-{i}")  # fmt: skip
+            axes.plot(range(LAST + 1), dots[:, 2 * i], "s", color=chart.ACCENT, ms=2.4, mew=0,
+                      gid=f"part:dots-{i}")  # fmt: skip
+        return chart.finish(figure, f"{KEY}-hands", text["title"], text["desc"])
+
+
+def distance(language: str) -> str:
+    """Chart the dot product of two positions over their distance, right and wrong."""
+    text = texts(__file__, "distance", language)
+    along = range(-FAR, FAR + 1)
+    right = [products("right", at)[0] for at in along]
+    low, high = zip(*(products("dimensions", at) for at in along), strict=True)
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(400, 226)
+        axes = chart.panel(figure, 36, 30, 350, 150)
+        axes.set(xlim=(-FAR, FAR), ylim=(0, 1.25))
+        band = [*zip(along, low, strict=True), *reversed(list(zip(along, high, strict=True)))]
+        axes.fill(*zip(*band, strict=True), facecolor=(chart.ACCENT_2, 0.4), lw=0,
+                  gid="part:wrong")  # fmt: skip
+        axes.plot(along, right, color=chart.ACCENT, lw=1.8, gid="part:right")
+        axes.text(-FAR + 1, right[0] - 0.12, text["right"], ha="left", va="center")
+        axes.text(FAR, 1.18, text["wrong"], ha="right", va="center")
+        chart.set_ticks(axes, "x", {at: str(at).replace("-", "−") for at in (-40, -20, 0, 20, 40)})
+        chart.set_ticks(axes, "y", {0: "0", 0.5: "0.5", 1: "1"})
+        axes.text(-0.09, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")
+        axes.text(1, -0.24, text["along"], transform=axes.transAxes, ha="right", va="center")
+        at = along.index(3)
+        said = {"right": right[at], "low": low[at], "high": high[at]}
+        desc = text["desc"].format(**{key: f"{value:.2f}" for key, value in said.items()})
+        return chart.finish(figure, f"{KEY}-distance", text["title"], desc)
+
+
+def alike(language: str) -> str:
+    """Chart how alike rows of tables are over their distance: learned, and sinusoidal."""
+    text, found = texts(__file__, "alike", language), load(__file__)["rows"]
+    along = range(FARTHEST + 1)
+    lines = {
+        when: [found("alike", when=when, distance=at) for at in along]
+        for when in ("before", "after")
+    }
+    rows = sinusoidal(torch.arange(SEEN), DIM)
+    cosines = rows @ rows.T / (DIM / 2)
+    lines["fixed"] = [torch.diagonal(cosines, at).mean().item() for at in along]
+    looks = {"before": (chart.INK, ":"), "after": (chart.ACCENT, "-"), "fixed": (chart.ACCENT_2, "--")}  # noqa: E501 # fmt: skip
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(400, 226)
+        axes = chart.panel(figure, 36, 30, 350, 150)
+        axes.set(xlim=(0, along[-1]), ylim=(-0.25, 1.05))
+        for name, series in lines.items():
+            colour, style = looks[name]
+            axes.plot(along, series, color=colour, ls=style, lw=1.8, gid=f"part:{name}")
+        axes.text(along[-1], lines["fixed"][-1] + 0.09, text["fixed"], ha="right", va="center")
+        axes.text(2.3, lines["after"][2] + 0.02, text["after"], ha="left", va="center")
+        axes.text(24, 0.1, text["before"], ha="right", va="center")
+        chart.set_ticks(axes, "x", {at: str(at) for at in (0, 5, 10, 15, 20)})
+        chart.set_ticks(axes, "y", {0: "0", 0.5: "0.5", 1: "1"})
+        axes.text(-0.09, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")
+        axes.text(1, -0.24, text["along"], transform=axes.transAxes, ha="right", va="center")
+        said = {"one": lines["after"][1], "two": lines["after"][2], "three": lines["after"][3]}
+        desc = text["desc"].format(**{key: f"{value:.2f}" for key, value in said.items()})
+        return chart.finish(figure, f"{KEY}-alike", text["title"], desc)
+
+
+FIGURES: dict[str, Callable[[str], str]] = {"hands": hands, "distance": distance, "alike": alike}

@@ -9,9 +9,9 @@ def attend_in_tiles(query, key, value, block_q=2, block_k=3):  # n d, m d, m e
         for columns in torch.arange(len(key)).split(block_k):
             scores = q @ key[columns].T  # rows columns: one tile, soon forgotten
             new_top = torch.maximum(top, scores.amax(-1, keepdim=True))  # rows 1
-            weights, shrink = (scores - new_top).exp(), (top - new_top).exp()
-            total = total * shrink + weights.sum(-1, keepdim=True)  # rows 1
-            mixed = mixed * shrink + weights @ value[columns]  # rows e
+            powers, shrink = (scores - new_top).exp(), (top - new_top).exp()
+            total = total * shrink + powers.sum(-1, keepdim=True)  # rows 1
+            mixed = mixed * shrink + powers @ value[columns]  # rows e
             top = new_top
         output[rows] = mixed / total
     return output

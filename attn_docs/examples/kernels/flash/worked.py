@@ -11,8 +11,8 @@ for start in range(0, 5, 2):  # tiles of two words
     tile = slice(start, start + 2)
     scores = key[tile] @ query / math.sqrt(3)
     new_top = max(top, scores.max().item())
-    shrink, weights = math.exp(top - new_top), (scores - new_top).exp()
-    total, mixed = total * shrink + weights.sum(), mixed * shrink + weights @ value[tile]
+    shrink, powers = math.exp(top - new_top), (scores - new_top).exp()
+    total, mixed = total * shrink + powers.sum(), mixed * shrink + powers @ value[tile]
     top = new_top
     print(f"after '{' '.join(WORDS[tile])}', what was mixed before × {shrink:.2f}:")
     print(labelled((mixed / total)[None], ["cat"], MEANINGS))

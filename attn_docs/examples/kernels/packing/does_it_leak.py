@@ -21,7 +21,3 @@ print(leaks(model, position_ids=positions))
 #> True
 print(leaks(model, position_ids=positions, use_cache=False))  # the repair
 #> False
-ids = positions.eq(0).cumsum(-1) - 1  # 0 0 0 0 1 1 1 1 1
-own = (ids[:, :, None] == ids[:, None, :]).tril()[:, None]  # b 1 n n, True where allowed
-print(leaks(model, position_ids=positions, attention_mask=own))  # another repair: sdpa only
-#> False

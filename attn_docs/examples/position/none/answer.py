@@ -1,13 +1,32 @@
-import math
+import torch
+import torch.nn.functional as F
+from torch import nn
 
-from attn_docs.testing import check_attention
-
-
-def attend(query, key, value):
-    """TODO: what was left to write."""
-    scores = query @ key.mT / math.sqrt(query.size(-1))  # b h n m
-    return scores.softmax(dim=-1) @ value  # b h n e
+from attn_docs import apply_rotary
+from attn_docs.testing import check_module
 
 
-print(check_attention(attend).verdict)
-#> passed
+class Attention(nn.Module):
+    def __init__(self, embed_dim, num_heads, rotates):
+        super().__init__()
+        self.num_heads = num_heads
+        self.rotates = rotates
+        self.qkv_proj = nn.Linear(embed_dim, 3 * embed_dim)
+        self.out_proj = nn.Linear(embed_dim, embed_dim)
+
+    def forward(self, x, is_causal=False):  # b n embed_dim
+        qkv = self.qkv_proj(x).unflatten(-1, (3, self.num_heads, -1))  # b n 3 h d
+        query, key, value = qkv.permute(2, 0, 3, 1, 4)  # b h n d each
+        if self.rotates:
+            positions = torch.arange(x.size(1))  # n
+            query, key = apply_rotary(query, positions), apply_rotary(key, positions)
+        output = F.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
+        return self.out_proj(output.transpose(1, 2).flatten(2))
+
+
+said = {1: {"positions": "rotary"}, 0: {"require": ["permutation"]}}
+for entry in (1, 0):  # of no_rope_layers
+    layer = Attention(32, 4, rotates=entry == 1)
+    print(entry, check_module(layer, embed_dim=32, causal=True, **said[entry]).verdict)
+#> 1 passed
+#> 0 passed

@@ -1,13 +1,28 @@
-import math
+import torch
+import torch.nn.functional as F
+from torch import nn
 
-from attn_docs.testing import check_attention
-
-
-def attend(query, key, value):
-    """TODO: what was left to write."""
-    scores = query @ key.mT / math.sqrt(query.size(-1))  # b h n m
-    return scores.softmax(dim=-1) @ value  # b h n e
+from attn_docs.testing import check_module
 
 
-print(check_attention(attend).verdict)
+class Attention(nn.Module):
+    def __init__(self, embed_dim, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.qkv_proj = nn.Linear(embed_dim, 3 * embed_dim)
+        self.out_proj = nn.Linear(embed_dim, embed_dim)
+
+    def forward(self, x, is_causal=False):  # b n D
+        positions = torch.arange(x.size(1), dtype=x.dtype)
+        pair = torch.arange(0, x.size(-1), 2, dtype=x.dtype)
+        angle = positions[:, None] * 10000 ** -(pair / x.size(-1))  # n D/2
+        x = x + torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(-2)
+        qkv = self.qkv_proj(x).unflatten(-1, (3, self.num_heads, -1))  # b n 3 h d
+        query, key, value = qkv.permute(2, 0, 3, 1, 4)  # b h n d each
+        output = F.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
+        return self.out_proj(output.transpose(1, 2).flatten(2))
+
+
+report = check_module(Attention(32, 4), embed_dim=32, causal=True, positions="added")
+print(report.verdict)
 #> passed

@@ -18,7 +18,7 @@ for file in folder.glob("*.safetensors"):
         for key in filter(lambda key: key.startswith(prefix), tensors.keys()):
             weights[key.removeprefix(prefix).replace("o_", "out_")] = tensors.get_tensor(key)
 rope = AutoConfig.from_pretrained(folder).rope_parameters
-assert rope["rope_type"] == "default", "rescaled frequencies: not held"
+assert rope["rope_type"] == "default", "rescaled: pass scaling="
 rotary = RotaryEmbedding(8, theta=rope["rope_theta"])
 attend = GroupedQueryAttention(64, 8, 2, bias=False, rotary=rotary)
 print(attend.load_state_dict(weights))

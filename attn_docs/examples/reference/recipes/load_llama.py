@@ -11,7 +11,7 @@ config = LlamaConfig(**sizes, attn_implementation="sdpa")
 theirs = LlamaAttention(config, layer_idx=0).eval()
 
 rope = config.rope_parameters
-assert rope["rope_type"] == "default", "Llama 3.1 rescales its frequencies: not held"
+assert rope["rope_type"] == "default", "rescaled: pass scaling="
 rotary = RotaryEmbedding(theirs.head_dim, theta=rope["rope_theta"])
 ours = GroupedQueryAttention(64, 8, 2, head_dim=theirs.head_dim, bias=False, rotary=rotary)
 weights = theirs.state_dict()

@@ -1,0 +1,10 @@
+"""Bug: the exponent counts dimensions, not pairs, so sine and cosine have different frequencies."""
+
+import torch
+
+
+def table(positions, dim, base=10000.0):
+    dimension = torch.arange(dim)  # D: 0, 1, 2, …
+    exponent = 2 * dimension / dim  # wrong: 2 * (dimension // 2) / dim
+    angle = positions[..., None] * base**-exponent  # … D
+    return torch.where(dimension % 2 == 0, angle.sin(), angle.cos())

@@ -1,0 +1,195 @@
+"""Each kind of position, trained on 32 tokens and tested on up to 256, with three seeds."""
+
+import math
+import time
+from collections.abc import Callable
+from copy import deepcopy
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attn_docs import (
+    DynamicScaling,
+    LinearScaling,
+    Llama3Scaling,
+    NTKScaling,
+    YaRNScaling,
+)
+from attn_docs.model import DecoderModel
+from attn_docs.position._frequencies import RotaryScaling
+from attn_docs.position.extrapolation import (
+    KINDS,
+    SEGMENT,
+    STEPS,
+    TRAINED,
+    changed,
+    recall_accuracy,
+    recall_at,
+    train,
+    train_further,
+)
+from docs._kit.measure import kernel_of, one_thread
+from docs._kit.measured import Measurement, measurement
+
+SEEDS = (0, 1, 2)
+LENGTHS = (32, 40, 48, 64, 128, 256)
+LONGEST = LENGTHS[-1]
+PLACES = ("near", "half", "start")  # of the first copy; the second is always at the end
+SEQUENCES = 200
+EXAMINED = 12345  # draws sequences that no training draws
+LONG_STEPS = {"none": 5000}  # the one that 1,500 steps do not teach the task
+RULES: dict[str, Callable[[float], RotaryScaling]] = {
+    "linear": LinearScaling,
+    "ntk": NTKScaling,
+    "dynamic": lambda factor: DynamicScaling(2.0, TRAINED),  # noqa: ARG005 - it finds its own
+    "yarn": lambda factor: YaRNScaling(factor, TRAINED),
+    "yarn_blunt": lambda factor: YaRNScaling(factor, TRAINED, attention_factor=1.0),
+    "llama3": lambda factor: Llama3Scaling(factor, TRAINED),
+}
+TUNED, TUNED_BATCH, TUNED_RATE = 128, 8, 1e-3
+TUNED_RULES = ("plain", "linear", "ntk", "yarn")
+TUNED_STEPS = (0, 20, 100)
+STAGES = ((64, 200, 16), (128, 200, 8), (256, 300, 4))  # of the control: length, steps, batch
+
+Values = list[dict[str, object]]
+
+
+def steps_of(kind: str) -> int:
+    """Return how many steps a kind is trained for."""
+    return LONG_STEPS.get(kind, STEPS)
+
+
+def distances(place: str, length: int) -> tuple[int, int]:
+    """Return the least and the greatest distance between both copies."""
+    near = (SEGMENT + 1, TRAINED // 2)
+    return {"near": near, "half": (length // 2,) * 2, "start": (length - SEGMENT,) * 2}[place]
+
+
+def accuracies(model: DecoderModel, length: int, **of: object) -> Values:
+    """Return the accuracy at a length, for each place of the first copy."""
+    found: Values = []
+    for place in PLACES:
+        generator = torch.Generator().manual_seed(EXAMINED)
+        at = recall_at(SEQUENCES, generator, length=length, distance=distances(place, length))
+        value = round(recall_accuracy(model, at), 4)
+        told = {"length": length, "place": place, "quantity": "accuracy"}
+        found.append({**of, **told, "value": value, "unit": "ratio"})
+    return found
+
+
+@torch.no_grad()
+def inside(model: DecoderModel, length: int, **of: object) -> Values:
+    """Return where the best previous-token head of layer 1 looks, late in a sequence.
+
+    Of the last 16 queries: the weight one token back, and that further back than any distance in
+    training.
+    """
+    found: Values = []
+    short = _weights(model, TRAINED)  # b h n m
+    best = int(short.diagonal(-1, -2, -1)[..., -16:].mean((0, -1)).argmax())
+    weights = _weights(model, length)[:, best]  # b n m
+    previous = weights.diagonal(-1, -2, -1)[:, -16:].mean().item()
+    far = weights.tril(-TRAINED)[:, -16:].sum(-1).mean().item()
+    for quantity, value in (("previous", previous), ("beyond", far)):
+        told = {"length": length, "quantity": quantity}
+        found.append({**of, **told, "value": round(value, 4), "unit": "ratio"})
+    return found
+
+
+def _weights(model: DecoderModel, length: int) -> Tensor:
+    generator = torch.Generator().manual_seed(EXAMINED)
+    at = recall_at(32, generator, length=length, distance=distances("near", length))
+    weights: Tensor = model(at.tokens, need_weights=True)[1][0]
+    return weights
+
+
+def of_kinds(models: dict[tuple[str, int], DecoderModel]) -> Values:
+    """Train each kind with each seed and test it at each length; keep the models."""
+    values: Values = []
+    for kind in KINDS:
+        for seed in SEEDS:
+            start = time.process_time()
+            model = train(kind, seed, steps=steps_of(kind), rows=LONGEST)
+            spent = time.process_time() - start
+            models[kind, seed] = model
+            of = {"kind": kind, "seed": seed}
+            values.append({**of, "quantity": "CPU time", "value": round(spent, 1), "unit": "s"})
+            for length in LENGTHS:
+                values += accuracies(model, length, **of) + inside(model, length, **of)
+            print(kind, seed, f"{spent:.0f} s", flush=True)
+    return values
+
+
+def of_changes(models: dict[tuple[str, int], DecoderModel]) -> Values:
+    """Test the same models with a window of the trained length, and with sharper scores."""
+    values: Values = []
+    for (kind, seed), model in models.items():
+        for length in (64, 128, LONGEST):
+            of = {"kind": kind, "seed": seed}
+            with changed(model, window=TRAINED):
+                values += accuracies(model, length, change="window", **of)
+            with changed(model, sharper=math.log(length) / math.log(TRAINED)):
+                values += accuracies(model, length, change="sharper", **of)
+    return values
+
+
+def of_rules(models: dict[tuple[str, int], DecoderModel]) -> Values:
+    """Test the rotary models with each rule, and look inside."""
+    values: Values = []
+    for rule, made in RULES.items():
+        for seed in SEEDS:
+            of = {"rule": rule, "seed": seed}
+            for length in LENGTHS:
+                with changed(models["rotary", seed], scaling=made(length / TRAINED)) as model:
+                    values += accuracies(model, length, **of) + inside(model, length, **of)
+    return values
+
+
+def of_tuning(models: dict[tuple[str, int], DecoderModel]) -> Values:
+    """Train the rotary models further on a few long sequences, under each rule."""
+    values: Values = []
+    for rule in TUNED_RULES:
+        scaling = None if rule == "plain" else RULES[rule](TUNED / TRAINED)
+        for seed in SEEDS:
+            for steps in TUNED_STEPS:
+                model = deepcopy(models["rotary", seed])
+                options: dict[str, Any] = {"length": TUNED, "batch": TUNED_BATCH}
+                options["learning_rate"] = TUNED_RATE
+                with changed(model, scaling=scaling):
+                    if steps:
+                        train_further(model, 1000 + seed, steps=steps, **options)
+                    of = {"rule": rule, "seed": seed, "steps": steps}
+                    values += accuracies(model, TUNED, **of)
+    return values
+
+
+def of_control(models: dict[tuple[str, int], DecoderModel]) -> Values:
+    """Train a rotary model at the longest length, from scratch and from the short one on."""
+    scratch = train("rotary", 0, length=LONGEST, batch=8)
+    lengthened = deepcopy(models["rotary", 0])
+    for length, steps, batch in STAGES:
+        options: dict[str, Any] = {"length": length, "batch": batch, "learning_rate": 3e-3}
+        train_further(lengthened, length, steps=steps, **options)
+    ways = {"scratch": scratch, "lengthened": lengthened}
+    return [v for way, model in ways.items() for v in accuracies(model, LONGEST, way=way)]
+
+
+def measure() -> dict[str, Measurement]:
+    """Measure all of it in float32 on one thread: some ten minutes."""
+    models: dict[tuple[str, int], DecoderModel] = {}
+    with one_thread():
+        found = {
+            "kinds": of_kinds(models),
+            "changes": of_changes(models),
+            "rules": of_rules(models),
+            "tuning": of_tuning(models),
+            "control": of_control(models),
+        }
+        tokens = recall_at(1, torch.Generator(), length=TRAINED, distance=(8, 8)).tokens
+        kernel = kernel_of(partial(models["rotary", 0], tokens))
+        return {
+            name: measurement([{**value, "kernel": kernel} for value in values], threads=1)
+            for name, values in found.items()
+        }

@@ -1,0 +1,210 @@
+"""What models learn without positions: which of two came first, to continue, to count, to write."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attn_docs import MultiHeadAttention, RotaryEmbedding
+from attn_docs.model import MLP, Block, DecoderModel, induction, language_model
+from docs._kit.measure import kernel_of, one_thread
+from docs._kit.measured import Measurement, measurement
+
+SEEDS = (0, 1, 2)
+LETTERS, LENGTH = 16, 32  # 0 and 1 stand once in each text, the last token asks which was first
+COUNTED = 64  # tokens of a text whose places are learned
+SIZE, HEADS = 32, 2
+STEPS, BATCH, RATE = 300, 32, 3e-3
+COUNT_STEPS, COUNT_BATCH = 400, 32
+EXAMINED = 1000  # texts, each with its mirror image
+
+Value = dict[str, Any]
+
+
+class Arm(NamedTuple):
+    """A model that is trained: its layers, whether they rotate, and whether they are causal."""
+
+    layers: int
+    rotary: bool
+    causal: bool = True
+
+
+FIRST = {
+    "one": Arm(1, rotary=False),
+    "two": Arm(2, rotary=False),
+    "encoder": Arm(2, rotary=False, causal=False),
+    "rotary": Arm(1, rotary=True),
+}
+CONTINUED = {"two": 2, "three": 3}
+
+
+class Reader(nn.Module):
+    """Blocks that read tokens, and a linear layer from each token's vector to some numbers."""
+
+    def __init__(self, arm: Arm, outputs: int) -> None:
+        super().__init__()
+        self.causal = arm.causal
+        self.tokens = nn.Embedding(LETTERS + 1, SIZE)
+        self.blocks = nn.ModuleList(self._block(arm.rotary) for _ in range(arm.layers))
+        self.norm = nn.LayerNorm(SIZE)
+        self.output = nn.Linear(SIZE, outputs)
+
+    @staticmethod
+    def _block(rotary: bool) -> Block:
+        turns = RotaryEmbedding(SIZE // HEADS) if rotary else None
+        attention = MultiHeadAttention(SIZE, HEADS, bias=False, rotary=turns)
+        return Block(attention, MLP(SIZE), nn.LayerNorm(SIZE), nn.LayerNorm(SIZE))
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Return the numbers of each token, (b, n, outputs)."""
+        x = self.tokens(tokens)  # b n size
+        for block in self.blocks:
+            x = block(x, is_causal=self.causal)
+        found: Tensor = self.output(self.norm(x))
+        return found
+
+
+def two_letters(batch: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Return texts with one 0 and one 1 among others, and which of the two came first."""
+    tokens = torch.randint(2, LETTERS, (batch, LENGTH), generator=generator)  # b n
+    places = torch.rand(batch, LENGTH, generator=generator).argsort(-1)[:, :2]  # b 2
+    tokens.scatter_(1, places, torch.tensor([0, 1]).expand(batch, 2))
+    asks = torch.full((batch, 1), LETTERS)
+    return torch.cat((tokens, asks), dim=1), (places[:, 0] > places[:, 1]).long()
+
+
+def mirrored(tokens: Tensor) -> Tensor:
+    """Return the texts with 0 and 1 in each other's place."""
+    return torch.where(tokens < 2, 1 - tokens, tokens)
+
+
+def fit(model: nn.Module, steps: int, loss: Callable[[], Tensor]) -> None:
+    """Train a model: AdamW, its rate up and down once."""
+    optimizer = torch.optim.AdamW(model.parameters(), RATE)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss().backward()
+        optimizer.step()
+        schedule.step()
+
+
+def came_first(name: str, seed: int) -> list[Value]:
+    """Train a model to say which of two letters came first; examine it on texts and mirrors."""
+    torch.manual_seed(seed)
+    model, generator = Reader(FIRST[name], 2), torch.Generator().manual_seed(seed)
+
+    def loss() -> Tensor:
+        tokens, first = two_letters(BATCH, generator)
+        return functional.cross_entropy(model(tokens)[:, -1], first)
+
+    fit(model, STEPS, loss)
+    tokens, first = two_letters(EXAMINED, torch.Generator().manual_seed(999))
+    with torch.no_grad():
+        said = [model(each)[:, -1].argmax(-1) for each in (tokens, mirrored(tokens))]
+        kernel = kernel_of(lambda: model(tokens[:2]))
+    right = torch.cat((said[0] == first, said[1] == 1 - first)).double().mean().item()
+    alike = (said[0] == said[1]).double().mean().item()
+    of = {"model": name, "seed": seed, "unit": "ratio", "kernel": kernel}
+    return [
+        {**of, "quantity": "right", "value": right},
+        {**of, "quantity": "alike", "value": alike},
+    ]
+
+
+def continues(name: str, seed: int) -> list[Value]:
+    """Train a model of attention alone on texts that repeat themselves, as in the chapter on it."""
+    layers, size = CONTINUED[name], induction.EMBED_DIM
+    torch.manual_seed(seed)
+    blocks = []
+    for _ in range(layers):
+        attention = MultiHeadAttention(size, 1, bias=False)
+        blocks.append(Block(attention, None, nn.LayerNorm(size), None))
+    model = DecoderModel(len(induction.SYMBOLS), size, blocks, norm=nn.LayerNorm(size))
+    generator = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.AdamW(model.parameters(), induction.LEARNING_RATE)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, induction.LEARNING_RATE, total_steps=induction.STEPS, pct_start=0.1
+    )
+    for _ in range(induction.STEPS):
+        tokens = induction.repeated_tokens(induction.BATCH, generator).tokens  # b n + 1
+        logits = model(tokens[:, :-1]).flatten(0, 1)
+        optimizer.zero_grad()
+        functional.cross_entropy(logits, tokens[:, 1:].flatten()).backward()
+        optimizer.step()
+        schedule.step()
+    examples = induction.repeated_tokens(256, torch.Generator().manual_seed(induction.EXAMINED))
+    right = induction.repeat_accuracy(model, examples)
+    kernel = kernel_of(lambda: model(examples.tokens[:2, :-1]))
+    of = {"model": name, "seed": seed, "kernel": kernel}
+    return [{**of, "quantity": "continued", "value": right, "unit": "ratio"}]
+
+
+def random_texts(batch: int, generator: torch.Generator, marked: bool) -> Tensor:
+    """Return random tokens; the first is one that stands nowhere else, if it is marked."""
+    tokens = torch.randint(LETTERS, (batch, COUNTED), generator=generator)  # b n
+    if marked:
+        tokens[:, 0] = LETTERS
+    return tokens
+
+
+def counts(marked: bool) -> list[Value]:
+    """Train one layer to say where each token stands, as a share of the length."""
+    torch.manual_seed(0)
+    model, generator = Reader(Arm(1, rotary=False), 1), torch.Generator().manual_seed(0)
+    wanted = torch.arange(COUNTED) / COUNTED  # n
+
+    def loss() -> Tensor:
+        found = model(random_texts(COUNT_BATCH, generator, marked))[..., 0]  # b n
+        return (found - wanted).square().mean()
+
+    fit(model, COUNT_STEPS, loss)
+    tokens = random_texts(512, torch.Generator().manual_seed(999), marked)
+    with torch.no_grad():
+        found = model(tokens)[..., 0]  # b n
+        kernel = kernel_of(lambda: model(tokens[:2]))
+    of = {"marked": int(marked), "unit": "ratio", "kernel": kernel}
+    explained = 1 - (found - wanted).square().mean() / wanted.var(correction=0)
+    values: list[Value] = [{**of, "quantity": "explained", "value": explained.item()}]
+    for place in range(COUNTED):
+        low, middle, high = found[:, place].quantile(torch.tensor([0.1, 0.5, 0.9])).tolist()
+        for name, value in (("low", low), ("middle", middle), ("high", high)):
+            values.append({**of, "quantity": name, "place": place, "value": round(value, 4)})
+    return values
+
+
+def writes() -> list[Value]:
+    """Train the model of stories without positions; measure what a story costs it on the way."""
+
+    def without() -> nn.Module:
+        return MultiHeadAttention(language_model.EMBED_DIM, language_model.NUM_HEADS)
+
+    model = language_model.language_model(attention=without)
+    held_out = language_model.tell_stories(100, language_model.HELD_OUT)
+    seen = {}
+
+    def watch(step: int) -> None:
+        if step in language_model.WATCHED:
+            seen[step] = sum(language_model.nats_by_kind(model, held_out).values())
+
+    language_model.train(model, watch=watch)
+    kernel = kernel_of(lambda: model(language_model.batch_of(held_out[:2])[0]))
+    of = {"quantity": "story", "unit": "nat", "kernel": kernel}
+    return [{**of, "steps": step, "value": nats} for step, nats in seen.items()]
+
+
+def measure() -> dict[str, Measurement]:
+    """Train all of them on one thread."""
+    with one_thread():
+        first = [v for name in FIRST for seed in SEEDS for v in came_first(name, seed)]
+        again = [v for name in CONTINUED for seed in SEEDS for v in continues(name, seed)]
+        count = [v for marked in (True, False) for v in counts(marked)]
+        story = writes()
+    return {
+        "first": measurement(first, threads=1),
+        "continued": measurement(again, threads=1),
+        "count": measurement(count, threads=1),
+        "story": measurement(story, threads=1),
+    }

@@ -1,0 +1,63 @@
+// The explorer of position/rotary-scaling: after how many tokens a rotary pair has turned once,
+// by rule. Without scripts the form is hidden and a chart shows the rules for one head.
+(() => {
+  "use strict"
+  const form = document.querySelector(".scaling-explorer")
+  if (!form) return
+  const [dim, near] = [128, 1e-9]
+  const value = name => form.elements.namedItem(name).value
+  // What stays as it is is not written: the browser would lay out the page again.
+  const write = (node, text) => { if (node.textContent !== text) node.textContent = text }
+  const fill = (text, given) => text.replace(/\{(\w+)\}/g, (_, name) => given[name])
+  const number = x => x >= 1e6 ? `${(x / 1e6).toFixed(1)} M`
+    : x >= 1e5 ? `${(x / 1e3).toFixed(0)} k` : x >= 100 ? Math.round(x).toLocaleString("en-US") : x.toFixed(2)
+  const clip = x => Math.min(Math.max(x, 0), 1)
+
+  const rules = {
+    plain: () => 1,
+    linear: ({ factor }) => 1 / factor,
+    ntk: ({ factor, i }) => factor ** (-2 * i / (dim - 2)),
+    yarn: ({ factor, context, theta, i }) => {
+      const pair = turns => dim * Math.log(context / (turns * 2 * Math.PI)) / (2 * Math.log(theta))
+      const [fast, slow] = [Math.max(Math.floor(pair(32)), 0), Math.min(Math.ceil(pair(1)), dim - 1)]
+      const divided = clip((i - fast) / (slow - fast))
+      return 1 - divided + divided / factor
+    },
+    llama3: ({ factor, context, omega }) => {
+      const kept = clip((context * omega / (2 * Math.PI) - 1) / (4 - 1))
+      return kept + (1 - kept) / factor
+    },
+  }
+
+  const pairs = ({ context, theta, rule, factor }) => [...Array(dim / 2).keys()].map(i => {
+    const omega = theta ** (-2 * i / dim)
+    const found = omega * rules[rule]({ factor, context, theta, i, omega })
+    const partly = context * omega < 2 * Math.PI
+    return { omega, found, slower: omega / found, fresh: partly && factor * found > omega * (1 + near) }
+  })
+
+  const update = () => {
+    const [context, theta, factor] = ["context", "theta", "factor"].map(name => Number(value(name)))
+    const all = pairs({ context, theta, rule: value("rule"), factor })
+    const [length, turn] = [context * factor, 2 * Math.PI]
+    form.querySelectorAll("tbody tr").forEach(row => {
+      const { omega, found, fresh } = all[Number(row.querySelector("th").textContent)]
+      const shown = [turn / omega, turn / found, context * omega / turn, length * found / turn]
+      row.querySelectorAll("td").forEach((cell, j) => {
+        write(cell, number(shown[j]))
+        cell.classList.toggle("may", fresh)
+      })
+    })
+    const count = test => all.filter(test).length
+    const kept = count(({ slower }) => slower < 1 + near)
+    const divided = factor > 1 ? count(({ slower }) => slower > factor * (1 - near)) : 0
+    write(form.querySelector("output"), fill(form.dataset.said, {
+      kept, divided, between: all.length - kept - divided, factor,
+      length: length.toLocaleString("en-US"), context: context.toLocaleString("en-US"),
+      new: count(({ fresh }) => fresh), degrees: number(all[0].found * 180 / Math.PI),
+    }))
+  }
+  form.addEventListener("input", update)
+  form.addEventListener("submit", event => event.preventDefault())
+  update()
+})()
