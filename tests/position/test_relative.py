@@ -557,7 +557,7 @@ def test_the_formula_of_a_score() -> None:
 @pytest.mark.formula(r"""
 B_{ps} = -\lambda\, \lvert p - s \rvert
 \qquad
-B_{ps} = \operatorname{table}\bigl(\operatorname{bucket}(p - s)\bigr)
+B_{ps} = \operatorname{table}\bigl(\operatorname{bucket}(s - p)\bigr)
 """)
 def test_the_formula_of_both_biases() -> None:
     slopes, learnt = alibi_slopes(3), learned(3, bidirectional=False)
@@ -586,17 +586,29 @@ def test_the_formula_of_the_slopes() -> None:
 
 
 @pytest.mark.formula(r"""
-\operatorname{bucket}(r) = \begin{cases}
+\operatorname{bucket}(\delta) = \begin{cases}
+\operatorname{side}(\max(-\delta, 0)) & \text{decoder} \\
+\operatorname{side}(\lvert \delta \rvert) + N\,[\delta > 0] & \text{encoder}
+\end{cases}
+""")
+@pytest.mark.formula(r"""
+\operatorname{side}(r) = \begin{cases}
 r & r < E \\
-\min\Bigl(E + \Bigl\lfloor \frac{\ln(r / E)}{\ln(D / E)}\, (N - E) \Bigr\rfloor,\; N - 1\Bigr)
+\min\Bigl(E + \Bigl\lfloor \frac{\ln(r / E)}{\ln(R / E)}\, (N - E) \Bigr\rfloor,\; N - 1\Bigr)
 & r \ge E
 \end{cases}
 """)
 def test_the_formula_of_the_buckets() -> None:
-    for N, D in ((32, 128), (16, 128), (10, 77)):
+    for N, R in ((32, 128), (16, 128), (10, 77)):
         E = N // 2
-        for r in range(300):
-            step = math.log(r / E) / math.log(D / E) * (N - E) if r >= E else 0
-            wanted = r if r < E else min(E + math.floor(step + 1e-9), N - 1)
-            options = {"num_buckets": N, "max_distance": D, "bidirectional": False}
-            assert t5_bucket(torch.tensor(-r), **options) == wanted
+
+        def side(r: int, N: int = N, R: int = R, E: int = E) -> int:
+            step = math.log(r / E) / math.log(R / E) * (N - E) if r >= E else 0
+            return r if r < E else min(E + math.floor(step + 1e-9), N - 1)
+
+        for delta in range(-300, 300):
+            at, far = torch.tensor(delta), {"max_distance": R}
+            decoder = t5_bucket(at, num_buckets=N, bidirectional=False, **far)
+            assert decoder == side(max(-delta, 0))
+            encoder = t5_bucket(at, num_buckets=2 * N, bidirectional=True, **far)
+            assert encoder == side(abs(delta)) + N * (delta > 0)
