@@ -31,7 +31,7 @@ from .benchmark import (
 from .figures import MANY, edges
 
 BIG_HEADS, BIG_LENGTH, BYTES = 32, 16_384, 4  # a bias in float32
-T5_BUCKETS, INKLING = 32, 1024  # learned numbers of a head, and the distances of a profile
+INKLING = 1024  # the distances of a profile
 
 
 def bytes_of(queries: int) -> int:
@@ -46,7 +46,6 @@ def bytes_told(language: str) -> str:
         "matrix": ("$h \\cdot n \\cdot m$", f"{bytes_of(BIG_LENGTH) / 2**30:.0f} GiB"),
         "row": ("$6\\, h \\cdot n$", f"{6 * bytes_of(1) / 2**20:.0f} MiB"),
         "decode": ("$h \\cdot m$", f"{bytes_of(1) / 2**20:.0f} MiB"),
-        "table": ("$32\\, h$", f"{T5_BUCKETS * BIG_HEADS * BYTES / 2**10:.0f} KiB"),
         "slopes": ("$h$", f"{BIG_HEADS * BYTES} B"),
     }
     rows = [(text[name], count, size) for name, (count, size) in sizes.items()]

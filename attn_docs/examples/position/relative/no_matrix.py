@@ -12,7 +12,8 @@ def attend(query, key, value, slopes):  # b h n d each, a whole text; h
     query = torch.cat((query, asks.expand(*axes, n, 2).to(query)), dim=-1)  # b h n d+2
     key = torch.cat((key, ends.expand(*axes, n, 2).to(key)), dim=-1)  # b h n d+2
     value = F.pad(value, (0, 2))  # b h n d+2: fused kernels want one size
-    return F.scaled_dot_product_attention(query, key, value, is_causal=True, scale=d**-0.5)[..., :d]
+    options = {"is_causal": True, "scale": d**-0.5}  # of d, not of d+2
+    return F.scaled_dot_product_attention(query, key, value, **options)[..., :d]
 
 
 torch.manual_seed(0)
