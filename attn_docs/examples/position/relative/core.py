@@ -5,7 +5,7 @@ torch.manual_seed(0)
 query, key, value = torch.randn(3, 2, 8, 5, 4).unbind()  # b h n d each
 slopes = 2.0 ** -torch.arange(1, 9)  # h: 1/2, 1/4 and so on to 1/256
 here = torch.arange(5)
-distance = (here - here[:, None]).abs()  # n n: key position less query position
+distance = (here - here[:, None]).abs()  # n n: from each query to each key
 bias = -slopes[:, None, None] * distance  # h n n
 mask = bias.masked_fill(here > here[:, None], float("-inf"))  # later keys are hidden
 output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)  # b h n d
