@@ -17,9 +17,9 @@ from attn_docs._checks import (
 def alibi_slopes(num_heads: int) -> Tensor:
     r"""Return how much each head takes off a score for one token of distance.
 
-    $$m_i = 2^{-8i/p} \quad (i = 1, \dots, p) \qquad
-    m_{p+i} = 2^{-4(2i-1)/p} \quad (i = 1, \dots, h - p) \qquad
-    p = 2^{\lfloor \log_2 h \rfloor}$$
+    $$\lambda_i = 2^{-8i/P} \quad (i = 1, \dots, P) \qquad
+    \lambda_{P+i} = 2^{-4(2i-1)/P} \quad (i = 1, \dots, h - P) \qquad
+    P = 2^{\lfloor \log_2 h \rfloor}$$
 
     With a power of two heads this is one geometric series down to 2⁻⁸. Otherwise the authors'
     code, and BLOOM's and MPT's after it, fills up with every other slope of twice as many heads:
@@ -54,7 +54,7 @@ def alibi_slopes(num_heads: int) -> Tensor:
 
 def _slopes(num_heads: int) -> list[float]:
     check_size("num_heads", num_heads)
-    power = 1 << (int(num_heads).bit_length() - 1)  # p, the power of two that is not above h
+    power = 1 << (int(num_heads).bit_length() - 1)  # P, the power of two that is not above h
     own = [2 ** (-8 * i / power) for i in range(1, power + 1)]
     between = [2 ** (-4 * i / power) for i in range(1, 2 * (num_heads - power), 2)]
     return own + between
@@ -71,7 +71,7 @@ def alibi_bias(
 ) -> Tensor:
     r"""Take off the scores a head's slope for each token between query and key (ALiBi).
 
-    $$B_{h,i,j} = -m_h\, \lvert\, i + \text{offset} - j \,\rvert$$
+    $$B_{h,i,j} = -\lambda_h\, \lvert\, i + \text{offset} - j \,\rvert$$
 
     It goes into an attention function or module as `attn_mask`. It forbids nothing, so say
     `is_causal=True` as well where later keys are to be hidden.
@@ -119,11 +119,11 @@ def t5_bucket(
     r"""Return the bucket that a distance shares a learned number with, as in T5.
 
     $$\operatorname{bucket}(r) = \begin{cases} r & r < E \\
-    \min\bigl(E + \bigl\lfloor \tfrac{\ln(r/E)}{\ln(D/E)} (N - E) \bigr\rfloor,\, N - 1\bigr)
+    \min\bigl(E + \bigl\lfloor \tfrac{\ln(r/E)}{\ln(R/E)} (N - E) \bigr\rfloor,\, N - 1\bigr)
     & r \ge E \end{cases}$$
 
-    N is `num_buckets` and D `max_distance`. The first E = N/2 distances r = 0, 1, 2, … have a
-    bucket each. From there on buckets grow geometrically, and D and all beyond share the last.
+    N is `num_buckets` and R `max_distance`. The first E = N/2 distances r = 0, 1, 2, … have a
+    bucket each. From there on buckets grow geometrically, and R and all beyond share the last.
 
     If `bidirectional`, N is half of `num_buckets` and r the distance without its sign: keys
     after the query have the second half. Otherwise r counts backwards, and keys after the query,

@@ -23,6 +23,7 @@ FOLDER = "reference/glossary"
 FILE = DOCS / FOLDER / "glossary.toml"
 FIELDS = {"en", "zh", "aliases", "page", "says"}
 AT_MOST = 2  # links in a paragraph
+LIBRARY = "transformers"  # in small letters the package, which is no plural of the term
 PARAGRAPHS = {"p", "li", "dd"}
 # what explains a term itself, and what is no sentence
 EXPLAINED = {"a", "strong"}
@@ -173,6 +174,8 @@ class Links:
     def found(self, text: str) -> Iterator[tuple[re.Match[str], str]]:
         """Yield each name in a text, with the term that it names."""
         for match in self.terms.pattern.finditer(text.lower()):
+            if text[match.start() : match.end()] == LIBRARY:
+                continue
             yield match, key_of(match, self.terms.ids)
 
     def link(self, key: str, text: str) -> Element:

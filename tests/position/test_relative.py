@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import BloomConfig, T5Config
 from transformers.models.bloom.modeling_bloom import BloomAttention, build_alibi_tensor
 from transformers.models.falcon import modeling_falcon as falcon
@@ -536,6 +537,58 @@ def test_a_fixed_bias_takes_the_fused_kernel_and_a_learned_one_does_not() -> Non
             assert found(quantity, way="learned", **of) > found(quantity, way="alibi", **of)
 
 
+def test_each_kind_learned_what_the_page_says() -> None:
+    near, far = benchmark.TRAINED, benchmark.LONG
+    worst = {
+        (task, way, length): tables.shares(task, way, length)[0]
+        for task in ("back", "latest")
+        for way in ("none", "alibi", "t5", "closed")
+        for length in (near, far)
+    }
+    best = {of: tables.shares(*of)[-1] for of in worst}
+    assert worst["back", "t5", near] > 0.99
+    assert best["back", "alibi", near] < 0.3
+    assert best["back", "t5", far] < 0.3
+    assert worst["back", "closed", far] > 0.99
+    assert best["latest", "t5", far] < worst["latest", "alibi", far]
+    assert best["latest", "none", near] < worst["latest", "alibi", near]
+    assert best["latest", "alibi", near] < worst["latest", "t5", near]
+    assert worst["latest", "closed", far] > best["latest", "alibi", far]
+
+
+def test_the_learners_tasks_ask_what_they_say() -> None:
+    text, wanted = benchmark.back(9)
+    assert wanted[:, 3:].equal(text[:, :-3])
+    assert wanted[:, :3].eq(benchmark.IGNORED).all()
+    text, wanted = benchmark.latest(12)
+    for row, asked in zip(text.tolist(), wanted.tolist(), strict=True):
+        last: dict[int, int] = {}
+        for token, value in zip(row, asked, strict=True):
+            assert value == last.get(token // benchmark.VALUES, benchmark.IGNORED)
+            last[token // benchmark.VALUES] = token % benchmark.VALUES
+
+
+def test_one_row_beside_is_causal_depends_on_the_kernel() -> None:
+    """The page says so; when this fails, change the page."""
+    inputs = [normal(1, 8, 6, 4, seed=seed, dtype=torch.float32) for seed in range(3)]
+    row = (alibi_slopes(8)[:, None] * torch.arange(6))[None, :, None]
+    found = F.scaled_dot_product_attention(*inputs, attn_mask=row, is_causal=True)
+    wanted = scaled_dot_product_attention(*inputs, alibi_bias(8, 6), is_causal=True)
+    assert error(found, wanted) <= 1e-5
+    with sdpa_kernel(SDPBackend.MATH), pytest.raises(RuntimeError, match="attn_mask should not"):
+        F.scaled_dot_product_attention(*inputs, attn_mask=row, is_causal=True)
+
+
+def test_alibi_in_two_elements_is_as_exact_in_bfloat16_as_the_mask() -> None:
+    attend, slopes = example("position/relative/no_matrix")["attend"], alibi_slopes(12)
+    inputs = [normal(1, 12, 700, 16, seed=seed, dtype=torch.float32) for seed in range(3)]
+    wanted = scaled_dot_product_attention(*inputs, alibi_bias(12, 700), is_causal=True)
+    assert error(attend(*inputs, slopes), wanted) <= 1e-4
+    half = [each.bfloat16() for each in inputs]
+    rounded = scaled_dot_product_attention(*half, alibi_bias(12, 700), is_causal=True)
+    assert error(attend(*half, slopes), wanted) <= 1.5 * error(rounded, wanted)
+
+
 def test_the_bytes_are_those_of_a_bias() -> None:
     assert alibi_bias(4, 6, 10).nbytes * 8 * 5 == tables.BYTES * 32 * 30 * 10
     assert tables.bytes_of(1) == tables.BIG_HEADS * tables.BIG_LENGTH * 4
@@ -557,7 +610,7 @@ def test_the_formula_of_a_score() -> None:
 @pytest.mark.formula(r"""
 B_{ps} = -\lambda\, \lvert p - s \rvert
 \qquad
-B_{ps} = \operatorname{table}\bigl(\operatorname{bucket}(p - s)\bigr)
+B_{ps} = \operatorname{table}\bigl(\operatorname{bucket}(s - p)\bigr)
 """)
 def test_the_formula_of_both_biases() -> None:
     slopes, learnt = alibi_slopes(3), learned(3, bidirectional=False)
@@ -586,17 +639,29 @@ def test_the_formula_of_the_slopes() -> None:
 
 
 @pytest.mark.formula(r"""
-\operatorname{bucket}(r) = \begin{cases}
+\operatorname{bucket}(\delta) = \begin{cases}
+\operatorname{side}(\max(-\delta, 0)) & \text{decoder} \\
+\operatorname{side}(\lvert \delta \rvert) + N\,[\delta > 0] & \text{encoder}
+\end{cases}
+""")
+@pytest.mark.formula(r"""
+\operatorname{side}(r) = \begin{cases}
 r & r < E \\
-\min\Bigl(E + \Bigl\lfloor \frac{\ln(r / E)}{\ln(D / E)}\, (N - E) \Bigr\rfloor,\; N - 1\Bigr)
+\min\Bigl(E + \Bigl\lfloor \frac{\ln(r / E)}{\ln(R / E)}\, (N - E) \Bigr\rfloor,\; N - 1\Bigr)
 & r \ge E
 \end{cases}
 """)
 def test_the_formula_of_the_buckets() -> None:
-    for N, D in ((32, 128), (16, 128), (10, 77)):
+    for N, R in ((32, 128), (16, 128), (10, 77)):
         E = N // 2
-        for r in range(300):
-            step = math.log(r / E) / math.log(D / E) * (N - E) if r >= E else 0
-            wanted = r if r < E else min(E + math.floor(step + 1e-9), N - 1)
-            options = {"num_buckets": N, "max_distance": D, "bidirectional": False}
-            assert t5_bucket(torch.tensor(-r), **options) == wanted
+
+        def side(r: int, N: int = N, R: int = R, E: int = E) -> int:
+            step = math.log(r / E) / math.log(R / E) * (N - E) if r >= E else 0
+            return r if r < E else min(E + math.floor(step + 1e-9), N - 1)
+
+        for delta in range(-300, 300):
+            at, far = torch.tensor(delta), {"max_distance": R}
+            decoder = t5_bucket(at, num_buckets=N, bidirectional=False, **far)
+            assert decoder == side(max(-delta, 0))
+            encoder = t5_bucket(at, num_buckets=2 * N, bidirectional=True, **far)
+            assert encoder == side(abs(delta)) + N * (delta > 0)

@@ -14,7 +14,7 @@ from docs._kit.text import texts
 
 KEY = "position-relative"
 HEADS = {0: "1/2", 2: "1/8"}  # of eight
-_CELL, _HIGH = 33, 22
+_CELL, _HIGH = 42, 22
 MANY = 12  # heads that are not a power of two
 BACK = 160  # how far the chart of buckets goes
 
@@ -32,9 +32,9 @@ def short(bias: float) -> str:
 def idea(language: str) -> str:
     """Draw what two heads add to the scores of the sentence, under a causal mask."""
     text, n = texts(__file__, "idea", language), len(WORDS)
-    drawing = canvas(412, 190)
+    drawing = canvas(504, 190)
     for panel, (head, slope) in enumerate(HEADS.items()):
-        left, group = 56 + panel * 184, drawsvg.Group(data_head=head)
+        left, group = 58 + panel * 230, drawsvg.Group(data_head=head)
         write(group, text["slope"].format(slope=slope), left + n * _CELL / 2, 12, 13)
         for j, word in enumerate(WORDS):
             write(group, word, left + (j + 0.5) * _CELL, 36, 10)
@@ -50,9 +50,9 @@ def idea(language: str) -> str:
         drawing.append(group)
     for i, word in enumerate(WORDS):
         write(drawing, word, 50, 50 + (i + 0.5) * _HIGH, 12, text_anchor="end")
-    write(drawing, text["axes"], 206, 178, 12)
+    write(drawing, text["axes"], 252, 178, 12)
     desc = text["desc"].format(slopes=text["comma"].join(HEADS.values()))
-    return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], desc, zoom=1.4)
+    return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], desc, zoom=1.3)
 
 
 def one_series(num_heads: int) -> list[float]:
@@ -73,7 +73,7 @@ def slopes(language: str) -> str:
             (line,) = axes.plot(heads, found[name], color=colour, marker=mark, linestyle="none")
             line.set_gid(f"part:{name}")
         axes.text(8.7, found["code"][8], text["code"], ha="right", va="center")
-        axes.text(11.6, found["paper"][10] * 0.55, text["paper"], ha="right", va="center")
+        axes.text(3.6, found["paper"][3] * 2.2, text["paper"], ha="left", va="center")
         chart.set_ticks(axes, "x", {head: str(head) for head in heads})
         chart.set_ticks(axes, "y", {1 / d: f"1/{d}" for d in (2, 8, 32, 128)})
         axes.text(0, 1.1, text["up"], transform=axes.transAxes, ha="left", va="center")
@@ -91,19 +91,21 @@ def edges(*, bidirectional: bool) -> list[int]:
 def buckets(language: str) -> str:
     """Draw which bucket a distance back falls into, in a decoder and in an encoder."""
     text = texts(__file__, "buckets", language)
-    back = torch.arange(BACK)
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(440, 230)
         axes = chart.panel(figure, 40, 28, 385, 150)
-        axes.set(xlim=(0, BACK), ylim=(0, 34))
+        axes.set(xlim=(-BACK, BACK), ylim=(0, 34))
         looks = {"decoder": (False, chart.ACCENT), "encoder": (True, chart.ACCENT_2)}
         for name, (both, colour) in looks.items():
-            values = t5_bucket(-back, bidirectional=both).tolist()
-            (line,) = axes.step(back.tolist(), values, color=colour, where="post", linewidth=2)
+            distance = torch.arange(-BACK, BACK if both else 1)
+            values = t5_bucket(distance, bidirectional=both).tolist()
+            (line,) = axes.step(distance.tolist(), values, color=colour, linewidth=2)
             line.set_gid(f"part:{name}")
-            axes.text(BACK - 4, values[-1] - 3.2, text[name], ha="right", va="center")
-        chart.set_ticks(axes, "x", {x: str(x) for x in (0, 16, 32, 64, 96, 128)})
-        chart.set_ticks(axes, "y", {y: str(y) for y in (0, 8, 15, 16, 31) if y != 16})
+        for name, at, high in (("decoder", -150, 27), ("encoder", -150, 11), ("ahead", 150, 27)):
+            right = "right" if at > 0 else "left"
+            axes.text(at, high, text[name], ha=right, va="center")
+        chart.set_ticks(axes, "x", {x: str(x).replace("-", "−") for x in range(-128, 129, 64)})
+        chart.set_ticks(axes, "y", {y: str(y) for y in (0, 8, 15, 24, 31)})
         axes.text(0, 1.1, text["up"], transform=axes.transAxes, ha="left", va="center")
         axes.text(1, -0.22, text["right"], transform=axes.transAxes, ha="right", va="center")
         sides = {"decoder": edges(bidirectional=False), "encoder": edges(bidirectional=True)}

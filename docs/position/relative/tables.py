@@ -11,11 +11,27 @@ from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import HEAD_DIM, HEADS, LENGTH, WAYS
+from .benchmark import (
+    BATCH,
+    BIASES,
+    CLOSED,
+    HEAD_DIM,
+    HEADS,
+    LEARNER_HEADS,
+    LEARNER_SIZE,
+    LENGTH,
+    LONG,
+    SEEDS,
+    STEPS,
+    TASKS,
+    TRAINED,
+    VALUES,
+    WAYS,
+)
 from .figures import MANY, edges
 
 BIG_HEADS, BIG_LENGTH, BYTES = 32, 16_384, 4  # a bias in float32
-T5_BUCKETS, INKLING = 32, 1024  # learned numbers of a head, and the distances of a profile
+INKLING = 1024  # the distances of a profile
 
 
 def bytes_of(queries: int) -> int:
@@ -28,9 +44,8 @@ def bytes_told(language: str) -> str:
     text = texts(__file__, "bytes", language)
     sizes = {
         "matrix": ("$h \\cdot n \\cdot m$", f"{bytes_of(BIG_LENGTH) / 2**30:.0f} GiB"),
-        "row": ("$h \\cdot m$", f"{bytes_of(1) / 2**20:.0f} MiB"),
+        "row": ("$6\\, h \\cdot n$", f"{6 * bytes_of(1) / 2**20:.0f} MiB"),
         "decode": ("$h \\cdot m$", f"{bytes_of(1) / 2**20:.0f} MiB"),
-        "table": ("$32\\, h$", f"{T5_BUCKETS * BIG_HEADS * BYTES / 2**10:.0f} KiB"),
         "slopes": ("$h$", f"{BIG_HEADS * BYTES} B"),
     }
     rows = [(text[name], count, size) for name, (count, size) in sizes.items()]
@@ -57,11 +72,54 @@ def ways(language: str) -> str:
         for way in WAYS
     ]
     sizes = {"heads": HEADS, "size": HEAD_DIM, "length": f"{LENGTH:,}"}
+    sizes["mask"] = f"{HEADS * LENGTH**2 * BYTES / 2**20:.0f} MiB"
     caption = found.caption(text["caption"].format(**sizes), language)
     return f"{table(text['header'], rows, (0, 1))}\n\n{caption}"
 
 
-TABLES: dict[str, Callable[[str], str]] = {"bytes": bytes_told, "ways": ways}
+def shares(task: str, way: str, length: int) -> list[float]:
+    """Return what the seeds of a learner answered right, from the worst to the best."""
+    wanted = {"task": task, "way": way, "length": length}
+    values = load(__file__)["learners"].values
+    return sorted(v["value"] for v in values if wanted.items() <= v.items())
+
+
+def span(task: str, way: str, length: int) -> str:
+    """Return the worst and the best of the seeds, once if they round to the same."""
+    found = shares(task, way, length)
+    ends = [f"{share:.0%}" for share in (found[0], found[-1])]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0][:-1]}\u2013{ends[1]}"
+
+
+def learners(language: str) -> str:
+    """Return what a layer learns with each kind of bias, near and far."""
+    text, found = texts(__file__, "learners", language), load(__file__)["learners"]
+    sizes = {"trained": TRAINED, "long": LONG, "steps": STEPS, "batch": BATCH}
+    sizes |= {"heads": LEARNER_HEADS, "size": LEARNER_SIZE, "seeds": len(SEEDS)}
+    value = f"−{-CLOSED:.0f}"
+    rows = [
+        (
+            text[way].format(closed=untouched(), value=value),
+            *(span(task, way, length) for task in TASKS for length in (TRAINED, LONG)),
+        )
+        for way in (*BIASES, "closed")
+    ]
+    header = [cell.format(**sizes) for cell in text["header"]]
+    told = text["caption"].format(**sizes, guess=f"{1 / VALUES:.0%}")
+    return f"{table(header, rows)}\n\n{found.caption(told, language)}"
+
+
+def untouched() -> int:
+    """Return how many buckets no text of the training reached."""
+    (number,) = {v["closed"] for v in load(__file__)["learners"].values if "closed" in v}
+    return int(number)
+
+
+TABLES: dict[str, Callable[[str], str]] = {
+    "bytes": bytes_told,
+    "ways": ways,
+    "learners": learners,
+}
 
 
 def numbers() -> dict[str, str]:
@@ -87,6 +145,15 @@ def numbers() -> dict[str, str]:
         "taken": f"{1 - math.exp(-1 / 2):.0%}",
         "slower_forward": ratio(backward=False),
         "slower_backward": ratio(backward=True),
+        "torch": torch.__version__.split("+")[0],
         "transformers": transformers.__version__,
         "inkling": f"{INKLING:,}",
+        "mask": f"{HEADS * LENGTH**2 * BYTES / 2**20:.0f} MiB",
+        "far_factor": f"{LONG // TRAINED}",
+        "untouched": str(untouched()),
+        "t5_latest": span("latest", "t5", TRAINED),
+        "t5_latest_far": span("latest", "t5", LONG),
+        "alibi_latest": span("latest", "alibi", TRAINED),
+        "alibi_latest_far": span("latest", "alibi", LONG),
+        "alibi_back": span("back", "alibi", TRAINED),
     }

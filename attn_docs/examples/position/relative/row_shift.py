@@ -4,8 +4,8 @@ from attn_docs import alibi_bias, alibi_slopes, scaled_dot_product_attention
 
 torch.manual_seed(0)
 query, key, value = torch.randn(3, 1, 8, 6, 4).unbind()  # b h n d each
-full = alibi_bias(8, 6)  # 1 h n n: −m·|i − j|
-row = alibi_slopes(8)[:, None, None] * torch.arange(6)  # h 1 n: m·j, the same for all queries
+full = alibi_bias(8, 6)  # 1 h n n: −λ·|i − j|
+row = alibi_slopes(8)[:, None, None] * torch.arange(6)  # h 1 n: λ·j, the same for all queries
 print(full[0, 0, 5].tolist(), "for the last query")
 #> [-2.5, -2.0, -1.5, -1.0, -0.5, 0.0] for the last query
 print(row[0, 0].tolist(), "for every query")

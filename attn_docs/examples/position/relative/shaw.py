@@ -2,11 +2,11 @@ import torch
 import torch.nn.functional as F
 
 
-def shaw(query, table):  # b h n d, and 2k+1 d: a vector for each distance from −k to k
-    n, k = query.size(-2), table.size(0) // 2
+def shaw(query, table):  # b h n d, and 2c+1 d: a vector for each distance from −c to c
+    n, c = query.size(-2), table.size(0) // 2
     at = torch.arange(n)
-    bucket = (at - at[:, None]).clamp(-k, k) + k  # n n
-    scores = query @ table.T / query.size(-1) ** 0.5  # b h n 2k+1: once for each distance
+    bucket = (at - at[:, None]).clamp(-c, c) + c  # n n
+    scores = query @ table.T / query.size(-1) ** 0.5  # b h n 2c+1: once for each distance
     return scores.gather(-1, bucket.expand(*query.shape[:-1], n))  # b h n n
 
 
