@@ -223,6 +223,9 @@ def numbers() -> dict[str, str]:
     yarn = kinds(plain, made["yarn"], FACTOR)
     waves = 2 * math.pi / plain
     qwen = YaRNScaling(4.0, 32768)  # as Qwen3's documentation switches it on
+    turns = ORIGINAL / waves
+    share = ((turns - 1) / (32 - 1)).clamp(0, 1)  # kept, as in YaRN's paper
+    paper = share * plain + (1 - share) * plain / FACTOR
     wrong = frequencies(THETA, Llama3Scaling(FACTOR, LONGEST))  # the other length of config.json
     return {
         "between": str(between),
@@ -244,6 +247,7 @@ def numbers() -> dict[str, str]:
         "other_length": str(int((made["llama3"] != wrong).sum())),
         "other_qwen": str(int((frequencies(1e6, qwen) != frequencies(1e6, None)).sum())),
         "scale": f"{sharper(DEEPSEEK) ** 2:.4f}",
+        "paper_most": f"{(made['yarn'] / paper).max().item():.2f}",
         "qwen_half": f"{2 * 32768:,}",
         "qwen_longest": f"{4 * 32768:,}",
         "qwen_trained": f"{32768:,}",

@@ -22,7 +22,7 @@ def rule_of(rope, longest):  # the rope_parameters of one kind of layer; max_pos
         return YaRNScaling(factor, trained, **given)
     if kind == "llama3":
         return Llama3Scaling(factor, trained, rope["low_freq_factor"], rope["high_freq_factor"])
-    if kind == "dynamic":
+    if kind == "dynamic" and "alpha" not in rope:  # HunYuan's alpha is another rule
         return DynamicScaling(factor, longest)
     if kind == "proportional":
         return ProportionalScaling(rope["partial_rotary_factor"], factor)
