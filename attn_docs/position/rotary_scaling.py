@@ -176,7 +176,8 @@ class YaRNScaling(RotaryScaling):
     i_\beta = \frac{D \ln (L / 2\pi\beta)}{2 \ln \theta}$$
 
     Pair i_β turns β times within the trained length L; with `truncate` both bounds are rounded
-    outwards to whole pairs. (The paper blends by turns; by pairs is its authors' code.) Cosine and sine are multiplied by a, so scores by a²:
+    outwards to whole pairs. (The paper blends by turns; by pairs is its authors' code.) Cosine
+    and sine are multiplied by a, so scores by a²:
 
     $$a = 0.1 \ln s + 1 \qquad \text{or} \qquad
     a = \frac{0.1\, m \ln s + 1}{0.1\, m_{\text{all}} \ln s + 1}$$
