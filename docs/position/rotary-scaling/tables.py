@@ -230,7 +230,6 @@ def numbers() -> dict[str, str]:
     return {
         "between": str(between),
         "base_ntk": f"{THETA * FACTOR ** (DIM / (DIM - 2)) / 1e6:.1f}",
-        "base_ntk_wan": f"{THETA * FACTOR ** (DIM / (DIM - 2)) / 1e4:.0f}",
         "cosine": f"{sharper(DEEPSEEK):.4f}",
         "degrees_linear": f"{math.degrees(made['linear'][0].item()):.1f}",
         "degrees_linear_4": f"{math.degrees(1) / 4:.1f}",
