@@ -176,10 +176,11 @@ class YaRNScaling(RotaryScaling):
     i_\beta = \frac{D \ln (L / 2\pi\beta)}{2 \ln \theta}$$
 
     Pair i_β turns β times within the trained length L; with `truncate` both bounds are rounded
-    outwards to whole pairs. Cosine and sine are multiplied by t, so scores by t²:
+    outwards to whole pairs. (The paper blends by turns; by pairs is its authors' code.) Cosine
+    and sine are multiplied by a, so scores by a²:
 
-    $$t = 0.1 \ln s + 1 \qquad \text{or} \qquad
-    t = \frac{0.1\, m \ln s + 1}{0.1\, m_{\text{all}} \ln s + 1}$$
+    $$a = 0.1 \ln s + 1 \qquad \text{or} \qquad
+    a = \frac{0.1\, m \ln s + 1}{0.1\, m_{\text{all}} \ln s + 1}$$
 
     The second where `mscale` m and `mscale_all_dim` are given. They cancel where equal: DeepSeek
     then multiplies the scale of *all* scores by the denominator's square, which is the attention
@@ -190,7 +191,7 @@ class YaRNScaling(RotaryScaling):
         original_length: L, the length that the model was trained with.
         beta_fast: Pairs that turn at least so often within L keep their frequency.
         beta_slow: Pairs that turn at most so often are divided by `factor`.
-        attention_factor: t; if None, as above.
+        attention_factor: a; if None, as above.
         mscale: m, together with `mscale_all_dim`.
         mscale_all_dim: That of the denominator.
         truncate: Whether the bounds are rounded; gpt-oss has False.

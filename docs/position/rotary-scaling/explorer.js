@@ -4,7 +4,7 @@
   "use strict"
   const form = document.querySelector(".scaling-explorer")
   if (!form) return
-  const [dim, near] = [128, 1e-9]
+  const [near, shownPairs] = [1e-9, [0, 16, 24, 32, 40, 48]]  // of a head of 128; and the last one
   const value = name => form.elements.namedItem(name).value
   // What stays as it is is not written: the browser would lay out the page again.
   const write = (node, text) => { if (node.textContent !== text) node.textContent = text }
@@ -16,8 +16,8 @@
   const rules = {
     plain: () => 1,
     linear: ({ factor }) => 1 / factor,
-    ntk: ({ factor, i }) => factor ** (-2 * i / (dim - 2)),
-    yarn: ({ factor, context, theta, i }) => {
+    ntk: ({ factor, dim, i }) => factor ** (-2 * i / (dim - 2)),
+    yarn: ({ factor, context, theta, dim, i }) => {
       const pair = turns => dim * Math.log(context / (turns * 2 * Math.PI)) / (2 * Math.log(theta))
       const [fast, slow] = [Math.max(Math.floor(pair(32)), 0), Math.min(Math.ceil(pair(1)), dim - 1)]
       const divided = clip((i - fast) / (slow - fast))
@@ -29,22 +29,24 @@
     },
   }
 
-  const pairs = ({ context, theta, rule, factor }) => [...Array(dim / 2).keys()].map(i => {
+  const pairs = ({ dim, context, theta, rule, factor }) => [...Array(dim / 2).keys()].map(i => {
     const omega = theta ** (-2 * i / dim)
-    const found = omega * rules[rule]({ factor, context, theta, i, omega })
+    const found = omega * rules[rule]({ factor, context, theta, dim, i, omega })
     const partly = context * omega < 2 * Math.PI
     return { omega, found, slower: omega / found, fresh: partly && factor * found > omega * (1 + near) }
   })
 
   const update = () => {
-    const [context, theta, factor] = ["context", "theta", "factor"].map(name => Number(value(name)))
-    const all = pairs({ context, theta, rule: value("rule"), factor })
+    const [dim, context, theta, factor] = ["dim", "context", "theta", "factor"].map(name => Number(value(name)))
+    const all = pairs({ dim, context, theta, rule: value("rule"), factor })
     const [length, turn] = [context * factor, 2 * Math.PI]
-    form.querySelectorAll("tbody tr").forEach(row => {
-      const { omega, found, fresh } = all[Number(row.querySelector("th").textContent)]
+    form.querySelectorAll("tbody tr").forEach((row, j) => {
+      const pair = shownPairs[j] === undefined ? dim / 2 - 1 : shownPairs[j] * dim / 128
+      const { omega, found, fresh } = all[pair]
+      write(row.querySelector("th"), String(pair))
       const shown = [turn / omega, turn / found, context * omega / turn, length * found / turn]
-      row.querySelectorAll("td").forEach((cell, j) => {
-        write(cell, number(shown[j]))
+      row.querySelectorAll("td").forEach((cell, k) => {
+        write(cell, number(shown[k]))
         cell.classList.toggle("may", fresh)
       })
     })
@@ -52,7 +54,7 @@
     const kept = count(({ slower }) => slower < 1 + near)
     const divided = factor > 1 ? count(({ slower }) => slower > factor * (1 - near)) : 0
     write(form.querySelector("output"), fill(form.dataset.said, {
-      kept, divided, between: all.length - kept - divided, factor,
+      pairs: all.length, kept, divided, between: all.length - kept - divided, factor,
       length: length.toLocaleString("en-US"), context: context.toLocaleString("en-US"),
       new: count(({ fresh }) => fresh), degrees: number(all[0].found * 180 / Math.PI),
     }))

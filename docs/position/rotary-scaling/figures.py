@@ -19,8 +19,8 @@ _STYLES = {
     "linear": (chart.ACCENT_2, "-"),
     "ntk": (chart.INK, "--"),
     "yarn": (chart.ACCENT, "-"),
-    "llama3": (chart.INK, "-"),
-    "proportional": (chart.ACCENT_2, ":"),
+    "llama3": (chart.ACCENT, "--"),
+    "proportional": (chart.INK, ":"),
 }
 
 
@@ -84,15 +84,17 @@ def wavelengths(language: str) -> str:
             (line,) = axes.plot(*slower(name), color=colour, linestyle=style, linewidth=2)
             line.set_gid(f"part:{name}")
         last = slower("proportional")[0][-1]
-        axes.plot([last], [1], color=chart.ACCENT_2, marker="o", linestyle="none")
+        axes.plot([last], [1], color=chart.INK, marker="o", linestyle="none")
         for name, (x, y, where) in {
             "linear": (6, 8.7, "left"),
             "ntk": (1.6e5, 3.9, "left"),
             "yarn": (900, 2.9, "right"),
-            "llama3": (9.8e3, 2.1, "left"),
+            "llama3": (1.1e4, 2.1, "left"),
             "proportional": (6, 0.82, "left"),
         }.items():
             axes.text(x, y, text[name], ha=where, va="center", color=_STYLES[name][0])
+        axes.plot([3.9e3, 1e4], [2.1, 2.1], color=chart.ACCENT, linewidth=0.8)  # to its label
+        axes.text(3.6e6, 8.7, text["shared"], ha="right", va="center", color=chart.INK)
         axes.text(ORIGINAL * 1.2, 0.82, text["trained"], ha="left", va="center")
         chart.set_ticks(axes, "x", dict(zip((10, 1e3, 1e5), text["powers"], strict=True)))
         chart.set_ticks(axes, "y", {tick: f"{tick}×" for tick in (1, 2, 4, 8)})

@@ -33,12 +33,13 @@ RULES: dict[str, RotaryScaling | None] = {
     "proportional": ProportionalScaling(SHARE),
 }
 PAIRS = (0, 20, 30, 33, 40, 63)
-SHOWN = (0, 16, 24, 32, 40, 48, 63)  # of the explorer
+SHOWN = (0, 16, 24, 32, 40, 48)  # of the explorer, for a head of DIM; and the last pair
 CHOICES = {
+    "dim": (64, 128, 256),
     "context": (2048, 4096, 8192, 16384, 32768),
     "theta": (10_000, 150_000, 500_000, 1_000_000),
     "rule": ("plain", "linear", "ntk", "yarn", "llama3"),
-    "factor": (1, 2, 4, 8, 16, 32),
+    "factor": (1, 2, 4, 8, 16, 32, 40),
 }
 # YaRN as the paper has it, DeepSeek-V3, Ministral 3 in transformers, and two mistakes:
 # factor, factor on cosine and sine, factor on the scale of all scores
@@ -48,13 +49,21 @@ DEEPSEEK, MINISTRAL = 40.0, 16.0
 class State(NamedTuple):
     """What the explorer shows."""
 
+    dim: int
     context: int
     theta: float
     rule: str
     factor: float
 
+    def frequencies(self) -> tuple[Tensor, Tensor]:
+        """Return a head's frequencies, without the rule and with it."""
+        return (
+            frequencies(self.theta, None, self.dim),
+            frequencies(self.theta, rule_of(self), self.dim),
+        )
 
-FIRST = State(8192, 500_000, "plain", 8)
+
+FIRST = State(DIM, 8192, 500_000, "llama3", 8)
 
 
 def rule_of(state: State) -> RotaryScaling | None:
@@ -99,10 +108,10 @@ def unseen(plain: Tensor, found: Tensor, context: int, factor: float) -> Tensor:
 
 def rows(state: State) -> list[tuple[list[str], bool]]:
     """Return the explorer's rows: pair, wavelengths, turns; and whether it meets new angles."""
-    plain, found = frequencies(state.theta, None), frequencies(state.theta, rule_of(state))
+    plain, found = state.frequencies()
     new = unseen(plain, found, state.context, state.factor)
     made = []
-    for pair in SHOWN:
+    for pair in (*(pair * state.dim // DIM for pair in SHOWN), state.dim // 2 - 1):
         before, after = (2 * math.pi / each[pair].item() for each in (plain, found))
         length = state.context * state.factor
         shown = (before, after, state.context / before, length / after)
@@ -112,10 +121,11 @@ def rows(state: State) -> list[tuple[list[str], bool]]:
 
 def told(state: State) -> dict[str, str]:
     """Return the numbers of the explorer's sentence."""
-    plain, found = frequencies(state.theta, None), frequencies(state.theta, rule_of(state))
+    plain, found = state.frequencies()
     kept, between, divided = kinds(plain, found, state.factor)
     new = int(unseen(plain, found, state.context, state.factor).sum())
     return {
+        "pairs": str(len(plain)),
         "kept": str(kept),
         "between": str(between),
         "divided": str(divided),
@@ -212,6 +222,11 @@ def numbers() -> dict[str, str]:
     kept, between, divided = kinds(plain, made["llama3"], FACTOR)
     yarn = kinds(plain, made["yarn"], FACTOR)
     waves = 2 * math.pi / plain
+    qwen = YaRNScaling(4.0, 32768)  # as Qwen3's documentation switches it on
+    turns = ORIGINAL / waves
+    share = ((turns - 1) / (32 - 1)).clamp(0, 1)  # kept, as in YaRN's paper
+    paper = share * plain + (1 - share) * plain / FACTOR
+    wrong = frequencies(THETA, Llama3Scaling(FACTOR, LONGEST))  # the other length of config.json
     return {
         "between": str(between),
         "base_ntk": f"{THETA * FACTOR ** (DIM / (DIM - 2)) / 1e6:.1f}",
@@ -228,7 +243,14 @@ def numbers() -> dict[str, str]:
         "new_plain": str(int(unseen(plain, plain, ORIGINAL, FACTOR).sum())),
         "original": f"{ORIGINAL:,}",
         "other": str(between + divided),
+        "other_length": str(int((made["llama3"] != wrong).sum())),
+        "other_qwen": str(int((frequencies(1e6, qwen) != frequencies(1e6, None)).sum())),
         "scale": f"{sharper(DEEPSEEK) ** 2:.4f}",
+        "paper_most": f"{(made['yarn'] / paper).max().item():.2f}",
+        "qwen_half": f"{2 * 32768:,}",
+        "qwen_longest": f"{4 * 32768:,}",
+        "qwen_trained": f"{32768:,}",
+        "scores_qwen": f"{qwen.attention**2:.2f}",
         "scores_ministral": f"{sharper(MINISTRAL) ** 2:.2f}",
         "slowest": f"{waves[-1].item() / 1e6:.1f}",
         "theta": f"{THETA:,.0f}",

@@ -14,7 +14,7 @@ sizes |= {"head_dim": 128, "max_position_embeddings": 131072}
 config = LlamaConfig(**sizes, rope_parameters=rope, attn_implementation="sdpa")
 theirs = LlamaAttention(config, layer_idx=0).requires_grad_(False)
 weights = {name: 10 * weight for name, weight in theirs.state_dict().items()}
-theirs.load_state_dict(weights)  # random, but with scores as large as a trained model's
+theirs.load_state_dict(weights)  # random, but with scores that matter
 
 
 def ours(scaling):

@@ -1,0 +1,52 @@
+# pip install transformers
+from transformers import Gemma3TextConfig, Gemma4TextConfig, GptOssConfig, Qwen3Config
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+from attn_docs import (
+    DynamicScaling,
+    LinearScaling,
+    Llama3Scaling,
+    ProportionalScaling,
+    YaRNScaling,
+    rotary_frequencies,
+)
+
+YARN = ("beta_fast", "beta_slow", "truncate", "attention_factor", "mscale", "mscale_all_dim")
+
+
+def rule_of(rope, longest):  # the rope_parameters of one kind of layer; max_position_embeddings
+    kind = rope.get("rope_type", rope.get("type", "default"))  # older files say type
+    factor, trained = rope.get("factor", 1.0), rope.get("original_max_position_embeddings", longest)
+    if kind == "yarn":
+        given = {name: rope[name] for name in YARN if rope.get(name) is not None}
+        return YaRNScaling(factor, trained, **given)
+    if kind == "llama3":
+        return Llama3Scaling(factor, trained, rope["low_freq_factor"], rope["high_freq_factor"])
+    if kind == "dynamic" and "alpha" not in rope:  # HunYuan's alpha is another rule
+        return DynamicScaling(factor, longest)
+    if kind == "proportional":
+        return ProportionalScaling(rope["partial_rotary_factor"], factor)
+    if kind not in ("default", "linear"):
+        raise ValueError(f"no rule for rope_type {kind!r}")
+    return LinearScaling(factor) if kind == "linear" else None
+
+
+yarn = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}
+for config, dim in (
+    (GptOssConfig(), 64),
+    (Qwen3Config(max_position_embeddings=131072, rope_theta=1000000.0, rope_scaling=yarn), 128),
+    (Gemma3TextConfig(rope_scaling={"rope_type": "linear", "factor": 8.0}), 256),
+    (Gemma4TextConfig(), 512),
+):
+    rope, kind = config.rope_parameters, None
+    if "full_attention" in rope:  # a dict for each kind of layer: here the global ones
+        rope, kind = rope["full_attention"], "full_attention"
+    rule = rule_of(rope, config.max_position_embeddings)
+    ours, factor = rotary_frequencies(dim, rope["rope_theta"], rule)
+    theirs, their_factor = ROPE_INIT_FUNCTIONS[rope["rope_type"]](config, layer_type=kind)
+    same = ours.equal(theirs) and factor == their_factor
+    print(f"{type(config).__name__:16} {type(rule).__name__:19} {kind}: {same}")
+#> GptOssConfig     YaRNScaling         None: True
+#> Qwen3Config      YaRNScaling         None: True
+#> Gemma3TextConfig LinearScaling       full_attention: True
+#> Gemma4TextConfig ProportionalScaling full_attention: True
