@@ -139,7 +139,7 @@ def test_only_it_and_the_trained_model_are_typed_into(site: Site) -> None:
         for field in form.iter("input")
         if field.get("type") not in {"checkbox", "radio", "range"}
     }
-    assert len(forms) == 12, "both languages of six figures"
+    assert len(forms) == 14, "both languages of seven figures"
     assert typed == {URL, f"zh/{URL}", "model/induction/", "zh/model/induction/"}
 
 
