@@ -335,7 +335,10 @@ MENDS = {
     "no_rope_inverted": ("entry == 0", "entry == 1"),
     "rotated_everywhere": ("rotary=rotary", "rotary=rotary if entry else None"),
     "one_layer_without": ("None", "RotaryEmbedding(embed_dim // num_heads)"),
-    "positions_left_out": ("self.tokens(tokens)", "self.tokens(tokens) + self.positions.weight[: tokens.size(1)]"),
+    "positions_left_out": (
+        "self.tokens(tokens)",
+        "self.tokens(tokens) + self.positions.weight[: tokens.size(1)]",
+    ),
 }
 mended_or_not = pytest.mark.parametrize("mended", [False, True])
 

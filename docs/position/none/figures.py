@@ -109,7 +109,7 @@ def story(language: str) -> str:
         axes.axhline(least, color=chart.INK, lw=0.8, ls="--", gid="part:least")
         axes.text(182, 112, text["none"], ha="left", va="center")
         axes.text(150, 44, text["rotary"], ha="left", va="center")
-        axes.text(996, 36, text["least"], ha="right", va="bottom")
+        axes.text(990, 178, text["least"], ha="right", va="center")
         figure.text(0.02, 1 - 12 / height, text["up"], va="center")
         figure.text(390 / width, 1 - 202 / height, text["right"], ha="right", va="center")
         said = {

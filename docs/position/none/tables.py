@@ -117,7 +117,7 @@ def first_shared(dtype: torch.dtype) -> int:
 
 
 def far(place: str) -> float:
-    """Return how often a small model without positions is right in the longest texts of its test."""
+    """Return how often a small model without positions is right in the longest texts."""
     found = load(example_path("position/extrapolation"))["kinds"]
     length = max(value.get("length", 0) for value in found.values)
     asked = {"kind": "none", "length": length, "place": place, "quantity": "accuracy"}

@@ -65,15 +65,15 @@ def hands(language: str) -> str:
 
 def clocks(language: str) -> str:
     """Draw the vectors of the sentence as hands: a clock for each pair at each word."""
-    text, radius = texts(__file__, "clocks", language), 17
-    drawing = canvas(400, 192)
+    text, radius = texts(__file__, "clocks", language), 15
+    drawing = canvas(400, 170)
     places = sinusoidal(torch.arange(len(WORDS)), 2 * DIGITS).unflatten(-1, (-1, 2))  # n pairs 2
     for column, word in enumerate(WORDS):
         write(drawing, word, 100 + 66 * column, 12, 13)
     for i in range(DIGITS):
-        write(drawing, text["pair"].format(i=i), 0, 46 + 42 * i, 13, text_anchor="start")
+        write(drawing, text["pair"].format(i=i), 0, 42 + 37 * i, 13, text_anchor="start")
         for column in range(len(WORDS)):
-            x, y = 100 + 66 * column, 42 + 42 * i
+            x, y = 100 + 66 * column, 38 + 37 * i
             sine, cosine = places[column, i].tolist()
             look = {"fill": SOFT, "stroke": INK, "stroke_opacity": 0.35}
             drawing.append(drawsvg.Circle(x, y, radius, **look))
