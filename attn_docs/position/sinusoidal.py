@@ -15,13 +15,13 @@ def sinusoidal(positions: Tensor, dim: int, *, base: float = 10000.0) -> Tensor:
     D is `dim`, c is `base`, and i counts the pairs from 0: sine and cosine of a pair have the same
     frequency. Each vector has the length √(D/2). Nothing is learned and there is no last position;
     what is far from 0 is less exact, because the angles have the precision of the result: near
-    position 10⁶ those of float32 are off by up to 0.06 radians.
+    position 10⁶ those of float32 are off by 0.04 radians at 64 elements and by 0.11 at 4096.
 
     Args:
         positions: Integers, or float32 or float64 for places in between; any shape, from −2²⁴ to
             2²⁴.
         dim: Size of a vector, even; that of the token embeddings that it is added to.
-        base: c, above 0: the slowest pair makes a full turn in almost 2π·c positions.
+        base: c, above 0: the slowest pair makes a full turn in 2π·c^(1 − 2/D) positions.
 
     Returns:
         Shape (…, dim), sine and cosine of a pair next to each other. float32; float64 for float64

@@ -13,6 +13,5 @@ class Encoder(nn.Module):
         self.attention = MultiHeadAttention(embed_dim, num_heads)
 
     def forward(self, tokens):  # b n
-        places = self.positions.weight[: tokens.size(1)]  # n embed_dim
-        x = self.tokens(tokens) + 0 * places  # wrong: + places
+        x = self.tokens(tokens)  # wrong: + self.positions.weight[: tokens.size(1)]
         return self.attention(x).mean(dim=1)  # b embed_dim: one vector a text

@@ -24,15 +24,17 @@ Value = dict[str, Any]
 
 
 class Arm(NamedTuple):
-    """A model that is trained: its layers, whether they rotate, and whether they are causal."""
+    """A model that is trained: its layers, whether they rotate, are causal, where it is read."""
 
     layers: int
     rotary: bool
     causal: bool = True
+    mean: bool = False  # the answer is read off the mean over all tokens, not at the last
 
 
 FIRST = {
     "one": Arm(1, rotary=False),
+    "mean": Arm(1, rotary=False, mean=True),
     "two": Arm(2, rotary=False),
     "encoder": Arm(2, rotary=False, causal=False),
     "rotary": Arm(1, rotary=True),
@@ -96,14 +98,17 @@ def came_first(name: str, seed: int) -> list[Value]:
     torch.manual_seed(seed)
     model, generator = Reader(FIRST[name], 2), torch.Generator().manual_seed(seed)
 
+    def read(found: Tensor) -> Tensor:  # b n 2 -> b 2
+        return found.mean(dim=1) if FIRST[name].mean else found[:, -1]
+
     def loss() -> Tensor:
         tokens, first = two_letters(BATCH, generator)
-        return functional.cross_entropy(model(tokens)[:, -1], first)
+        return functional.cross_entropy(read(model(tokens)), first)
 
     fit(model, STEPS, loss)
     tokens, first = two_letters(EXAMINED, torch.Generator().manual_seed(999))
     with torch.no_grad():
-        said = [model(each)[:, -1].argmax(-1) for each in (tokens, mirrored(tokens))]
+        said = [read(model(each)).argmax(-1) for each in (tokens, mirrored(tokens))]
         kernel = kernel_of(lambda: model(tokens[:2]))
     right = torch.cat((said[0] == first, said[1] == 1 - first)).double().mean().item()
     alike = (said[0] == said[1]).double().mean().item()

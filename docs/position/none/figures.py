@@ -84,7 +84,8 @@ def count(language: str) -> str:
             figure.text((left + 82) / width, 1 - 14 / height, text[name], ha="center", va="center")
             said |= {f"{name}_{at}": f"{middle[at]:.0f}" for at in (10, 30, 60)}
             said |= {f"{name}_low": f"{low[60]:.0f}", f"{name}_high": f"{high[60]:.0f}"}
-        figure.text(34 / width, 1 - 212 / height, text["axes"], va="center")
+        figure.text(4 / width, 1 - 14 / height, text["up"], va="center")
+        figure.text(390 / width, 1 - 212 / height, text["right"], ha="right", va="center")
         desc = text["desc"].format(**said)
         return chart.finish(figure, f"{KEY}-count", text["title"], desc)
 
@@ -108,7 +109,7 @@ def story(language: str) -> str:
         axes.axhline(least, color=chart.INK, lw=0.8, ls="--", gid="part:least")
         axes.text(182, 112, text["none"], ha="left", va="center")
         axes.text(150, 44, text["rotary"], ha="left", va="center")
-        axes.text(996, 1, text["least"], ha="right", va="bottom")
+        axes.text(990, 178, text["least"], ha="right", va="center")
         figure.text(0.02, 1 - 12 / height, text["up"], va="center")
         figure.text(390 / width, 1 - 202 / height, text["right"], ha="right", va="center")
         said = {

@@ -1,5 +1,6 @@
 """Which layers of which models have no positions, what was learned without, and the numbers."""
 
+import statistics
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
@@ -16,7 +17,7 @@ from transformers.models.llama4.configuration_llama4 import Llama4TextConfig
 from transformers.models.mistral_large4.configuration_mistral_large4 import MistralLarge4TextConfig
 from transformers.models.smollm3.configuration_smollm3 import SmolLM3Config
 
-from attn_docs.model import describe_weights, language_model
+from attn_docs.model import describe_weights, induction, language_model
 from docs._kit.examples import example
 from docs._kit.markdown import table
 from docs._kit.measured import load
@@ -115,6 +116,14 @@ def first_shared(dtype: torch.dtype) -> int:
     return int((counter[1:] == counter[:-1]).nonzero()[0, 0]) + 1
 
 
+def far(place: str) -> float:
+    """Return how often a small model without positions is right in the longest texts."""
+    found = load(example_path("position/extrapolation"))["kinds"]
+    length = max(value.get("length", 0) for value in found.values)
+    asked = {"kind": "none", "length": length, "place": place, "quantity": "accuracy"}
+    return statistics.mean(found(**asked, seed=seed) for seed in SEEDS)
+
+
 def numbers() -> dict[str, str]:
     """Return the numbers that the page's sentences name."""
     found, count = load(__file__)["continued"], load(__file__)["count"]
@@ -147,6 +156,9 @@ def numbers() -> dict[str, str]:
         "last_step": f"{last:,}",
         "transformers": TRANSFORMERS,
         "floor": f"{Llama4TextConfig().floor_scale:,}",
+        "again_steps": f"{induction.STEPS:,}",
+        "again_dim": str(induction.EMBED_DIM),
+        **{f"{place}_far": f"{far(place):.2f}" for place in ("near", "start")},
     }
 
 

@@ -21,6 +21,7 @@ from docs._kit.measured import Measurement, measurement
 
 TOKENS, DIM, HEADS, BACK = 16, 64, 4, 5
 LENGTH, BATCH, STEPS, EVERY = 48, 32, 300, 50
+RATE = 3e-3
 SEEDS = (0, 1, 2)
 READ, SEEN, FARTHEST = 600, 100, 24  # steps; rows that every story reaches; how far apart
 
@@ -76,7 +77,7 @@ def train(
     torch.manual_seed(seed)
     model = decoder(kind)
     trained = [p for p in model.parameters() if p.requires_grad]
-    optimizer = torch.optim.Adam(trained, lr=3e-3)
+    optimizer = torch.optim.Adam(trained, lr=RATE)
     for step in range(1, steps + 1):
         tokens = torch.randint(TOKENS, (BATCH, LENGTH))
         logits = model(tokens)[:, BACK:]

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 
+import drawsvg
 import matplotlib.style
 import torch
 from matplotlib.axes import Axes
 
 from attn_docs import sinusoidal
+from attn_docs.sentence import WORDS
 from docs._kit import chart
+from docs._kit.draw import ACCENT, INK, SOFT, canvas, finish, write
 from docs._kit.measured import load
 from docs._kit.text import texts
 
@@ -60,6 +63,29 @@ def hands(language: str) -> str:
         return chart.finish(figure, f"{KEY}-hands", text["title"], text["desc"])
 
 
+def clocks(language: str) -> str:
+    """Draw the vectors of the sentence as hands: a clock for each pair at each word."""
+    text, radius = texts(__file__, "clocks", language), 15
+    drawing = canvas(400, 170)
+    places = sinusoidal(torch.arange(len(WORDS)), 2 * DIGITS).unflatten(-1, (-1, 2))  # n pairs 2
+    for column, word in enumerate(WORDS):
+        write(drawing, word, 100 + 66 * column, 12, 13)
+    for i in range(DIGITS):
+        write(drawing, text["pair"].format(i=i), 0, 42 + 37 * i, 13, text_anchor="start")
+        for column in range(len(WORDS)):
+            x, y = 100 + 66 * column, 38 + 37 * i
+            sine, cosine = places[column, i].tolist()
+            look = {"fill": SOFT, "stroke": INK, "stroke_opacity": 0.35}
+            drawing.append(drawsvg.Circle(x, y, radius, **look))
+            faint = {"stroke": INK, "stroke_opacity": 0.3, "stroke_width": 1.2}
+            drawing.append(drawsvg.Line(x, y, x, y - radius + 3, **faint))
+            end = x + (radius - 3) * sine, y - (radius - 3) * cosine
+            lit = {"stroke": ACCENT, "stroke_width": 2.2, "data_hand": f"{column} {i}"}
+            drawing.append(drawsvg.Line(x, y, *end, **lit))
+    desc = text["desc"].format(words=", ".join(WORDS))
+    return finish(drawing.as_svg(header=""), f"{KEY}-clocks", text["title"], desc)
+
+
 def distance(language: str) -> str:
     """Chart the dot product of two positions over their distance, right and wrong."""
     text = texts(__file__, "distance", language)
@@ -75,7 +101,7 @@ def distance(language: str) -> str:
                   gid="part:wrong")  # fmt: skip
         axes.plot(along, right, color=chart.ACCENT, lw=1.8, gid="part:right")
         axes.text(-FAR + 1, right[0] - 0.12, text["right"], ha="left", va="center")
-        axes.text(FAR, 1.18, text["wrong"], ha="right", va="center")
+        axes.text(FAR, 1.2, text["wrong"], ha="right", va="center")
         chart.set_ticks(axes, "x", {at: str(at).replace("-", "−") for at in (-40, -20, 0, 20, 40)})
         chart.set_ticks(axes, "y", {0: "0", 0.5: "0.5", 1: "1"})
         axes.text(-0.09, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")
@@ -117,4 +143,9 @@ def alike(language: str) -> str:
         return chart.finish(figure, f"{KEY}-alike", text["title"], desc)
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"hands": hands, "distance": distance, "alike": alike}
+FIGURES: dict[str, Callable[[str], str]] = {
+    "hands": hands,
+    "clocks": clocks,
+    "distance": distance,
+    "alike": alike,
+}

@@ -7,6 +7,7 @@ from importlib import metadata
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from attn_docs import sinusoidal
 from attn_docs.exhibits.position import (
@@ -123,6 +124,7 @@ def trained(language: str) -> str:
         seeds=len(benchmark.SEEDS), back=benchmark.BACK, tokens=benchmark.TOKENS,
         length=benchmark.LENGTH, last=benchmark.LENGTH - 1, later=2 * benchmark.LENGTH - 1,
         first=benchmark.LENGTH, dim=benchmark.DIM, heads=benchmark.HEADS,
+        rate=benchmark.RATE, batch=benchmark.BATCH,
     )  # fmt: skip
     return f"{table(text['header'], body)}\n\n{found.caption(caption, language)}"
 
@@ -132,6 +134,16 @@ TABLES: dict[str, Callable[[str], str]] = {
     "layouts": layouts,
     "trained": trained,
 }
+
+
+def from_the_bag(first: int, last: int) -> float:
+    """Return how often the commonest token so far is the one asked for, at these positions."""
+    drawn = torch.Generator().manual_seed(0)
+    tokens = torch.randint(benchmark.TOKENS, (4096, last + 1), generator=drawn)
+    before = functional.one_hot(tokens, benchmark.TOKENS).cumsum(1)[:, :-1]  # b n-1 tokens
+    guess = before.argmax(-1)[:, first - 1 :]
+    asked = tokens[:, first - benchmark.BACK : last + 1 - benchmark.BACK]
+    return (guess == asked).double().mean().item()
 
 
 def numbers() -> dict[str, str]:
@@ -148,6 +160,8 @@ def numbers() -> dict[str, str]:
     return shares | {
         **{f"{kind}_beyond": _percent(beyond(measured, kind)) for kind in benchmark.KINDS},
         "guess": _percent(1 / benchmark.TOKENS),
+        "bag": _percent(from_the_bag(benchmark.BACK, benchmark.LENGTH - 1)),
+        "bag_beyond": _percent(from_the_bag(benchmark.LENGTH, 2 * benchmark.LENGTH - 1)),
         "back": str(benchmark.BACK),
         "length": str(benchmark.LENGTH),
         "tokens": str(benchmark.TOKENS),
@@ -169,5 +183,7 @@ def numbers() -> dict[str, str]:
         "last_bert": f"{last['BERT'][0]:,}",
         "said_roberta": f"{last['RoBERTa'][0]:,}",
         "last_roberta": f"{last['RoBERTa'][1]:,}",
+        "said_released": f"{last['released'][0]:,}",
+        "last_released": f"{last['released'][1]:,}",
         "last_opt": f"{last['OPT'][0]:,}",
     }

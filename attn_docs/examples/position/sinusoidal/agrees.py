@@ -6,8 +6,8 @@ from attn_docs import sinusoidal
 
 positions = torch.arange(300)
 theirs = create_sinusoidal_embeddings(300, 48, torch.empty(300, 48))
-print("XLM, DistilBERT:", torch.allclose(sinusoidal(positions, 48), theirs, atol=1e-4))
-#> XLM, DistilBERT: True
+print("XLM:", torch.allclose(sinusoidal(positions, 48), theirs, atol=1e-4))
+#> XLM: True
 
 # a pair is one complex number: its imaginary part the sine, its real part the cosine
 omega = 10000 ** -(torch.arange(24).double() / 24)  # D/2

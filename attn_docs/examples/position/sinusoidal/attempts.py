@@ -1,4 +1,5 @@
 import torch
+import torch.nn.functional as F
 
 from attn_docs import sinusoidal
 
@@ -24,3 +25,6 @@ cosine = torch.cosine_similarity(words[0], words[1], dim=0)
 later = torch.cosine_similarity(words[0] + 1000, words[1] + 1000, dim=0)
 print(f"two words: cosine {cosine:.2f}, at position 1000 with p added {later:.4f}")
 #> two words: cosine 0.31, at position 1000 with p added 1.0000
+normed = F.layer_norm(words, (8,)), F.layer_norm(words + 1000, (8,))
+print("after a LayerNorm p is gone:", torch.allclose(*normed, atol=1e-3))
+#> after a LayerNorm p is gone: True

@@ -1,0 +1,34 @@
+# pip install transformers
+import torch
+from transformers import SmolLM3Config, SmolLM3ForCausalLM
+
+torch.manual_seed(0)
+torch.set_grad_enabled(False)
+ORDER = [3, 0, 5, 1, 6, 2, 4, 7]  # the last token stays the last
+
+
+def sees_order(attend, size):  # attend: b n size -> b n size, one causal layer
+    x = torch.randn(1, 8, size)
+    outputs = [attend(tokens)[:, -1] for tokens in (x, x[:, ORDER])]
+    return not torch.allclose(*outputs, atol=1e-5)
+
+
+sizes = {"hidden_size": 32, "intermediate_size": 32, "num_attention_heads": 4, "vocab_size": 9}
+ends = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+config = SmolLM3Config(**sizes, **ends, num_key_value_heads=2, num_hidden_layers=8)
+model = SmolLM3ForCausalLM(config).model  # or your own: from_pretrained(...).model
+given = {
+    "position_embeddings": model.rotary_emb(torch.zeros(1), torch.arange(8)[None]),
+    "attention_mask": torch.full((8, 8), -torch.inf).triu(1)[None, None],  # 1 1 n n
+}
+for number, layer in enumerate(model.layers):
+    found = sees_order(lambda x, a=layer.self_attn: a(x, **given)[0], config.hidden_size)
+    print(number, config.no_rope_layers[number], found)
+#> 0 1 True
+#> 1 1 True
+#> 2 1 True
+#> 3 0 False
+#> 4 1 True
+#> 5 1 True
+#> 6 1 True
+#> 7 0 False
