@@ -202,7 +202,9 @@ def of_shipped() -> dict[str, str]:
         d: statistics.mean(weights[i, row - d].item() for i, row in enumerate(rows))
         for d in (1, 77)
     }
-    far = statistics.mean(weights[i, : row - TRAINED + 1].sum().item() for i, row in enumerate(rows))
+    far = statistics.mean(
+        weights[i, : row - TRAINED + 1].sum().item() for i, row in enumerate(rows)
+    )
     plain, _ = rotary_frequencies(64, 10000.0)
     scaled, _ = rotary_frequencies(64, 10000.0, YaRNScaling(LONGEST / TRAINED, TRAINED))
     slower = plain / scaled
