@@ -119,6 +119,6 @@ def test_what_the_page_says_of_the_measurements_holds() -> None:
     assert layers["yarn in layer 2", "near"] < 0.5
     window = tables.mean(STORED["changes"], kind="none", change="window", place="near", length=256)
     assert layers["narrow", "near"] > window
-    for n in bench.LENGTHS[1:]:  # these three are better with YaRN, the shipped model is not
+    for n in bench.LENGTHS[1:]:  # these three lose nothing with YaRN, the shipped model does
         yarn = tables.mean(STORED["rules"], rule="yarn", place="near", length=n)
-        assert yarn > found["rotary", "near", n]
+        assert yarn > found["rotary", "near", n] - 1e-3
