@@ -49,6 +49,7 @@ def tests(language: str) -> str:
     text = texts(__file__, "tests", language)
     drawing, left, width, copy = canvas(400, 122), 60, 330, 12
     firsts = {"near": width - 3 * copy, "half": (width - copy) / 2, "start": 0}
+    line = left + width / 8
     for row, place in enumerate(PLACES):
         group, top = drawsvg.Group(data_place=place), 30 + 32 * row
         write(group, text[place], left - 10, top + 9, 13, text_anchor="end")
@@ -57,11 +58,10 @@ def tests(language: str) -> str:
         for at, fill in ((firsts[place], ACCENT), (width - copy, ACCENT_2)):
             group.append(drawsvg.Rectangle(left + at, top, copy, 18, fill=fill))
         if place == "start":
-            ends = (("first", left + copy + 8, "start"), ("second", left + width - copy - 8, "end"))
+            ends = (("first", line + 6, "start"), ("second", left + width - copy - 8, "end"))
             for word, at, anchor in ends:
                 write(group, text[word], at, top + 10, 12, text_anchor=anchor)
         drawing.append(group)
-    line = left + width / 8
     dashes = {"stroke": INK, "stroke_width": 1.2, "stroke_dasharray": "4 3"}
     drawing.append(drawsvg.Line(line, 18, line, 116, **dashes))
     write(drawing, text["trained"], left, 10, 12, text_anchor="start")
@@ -85,15 +85,15 @@ def reach(language: str) -> str:
     """Draw the accuracy of each kind over the test length: near, and from the very start."""
     text, ends = texts(__file__, "reach", language), {}
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 430)
-        for place, top in (("near", 34), ("start", 246)):
-            axes, floor = chart.panel(figure, 34, top, 270, 150), _FLOORS[place]
+        figure = chart.new_figure(400, 370)
+        for place, top in (("near", 34), ("start", 216)):
+            axes, floor = chart.panel(figure, 34, top, 270, 122), _FLOORS[place]
             high = 1 + 0.03 * (1 - floor)
             axes.set(xscale="log", xlim=(31, 262), ylim=(floor, high))
             ends[place] = _lines(axes, place)
             shares = {kind: (v - floor) / (high - floor) for kind, v in ends[place].items()}
-            for kind, share in spread(shares, 0.085).items():
-                y, line_end = ((430 - top - 150 + 150 * at) / 430 for at in (share, shares[kind]))
+            for kind, share in spread(shares, 0.1).items():
+                y, line_end = ((370 - top - 122 + 122 * at) / 370 for at in (share, shares[kind]))
                 lead = matplotlib.lines.Line2D((303 / 400, 317 / 400), (line_end, y))
                 lead.set(color=_LOOKS[kind][0], linewidth=0.7)
                 figure.add_artist(lead)
@@ -102,10 +102,10 @@ def reach(language: str) -> str:
             chart.set_ticks(axes, "x", {n: str(n) for n in (32, 64, 128, 256)})
             ticks = {0: "0", 0.5: "0.5", 1: "1"} if floor == 0 else {0.4: "0.4", 0.7: "0.7", 1: "1"}
             chart.set_ticks(axes, "y", ticks)
-            figure.text(34 / 400, (430 - top + 14) / 430, text[place], va="center")
-        figure.text(314 / 400, 8 / 430, text["right"], ha="right", va="baseline")
-        figure.text(36 / 400, 8 / 430, text["trained"], ha="left", va="baseline")
-        figure.text(0, 1 - 8 / 430, text["up"], va="center")
+            figure.text(34 / 400, (370 - top + 14) / 370, text[place], va="center")
+        figure.text(314 / 400, 8 / 370, text["right"], ha="right", va="baseline")
+        figure.text(36 / 400, 8 / 370, text["trained"], ha="left", va="baseline")
+        figure.text(0, 1 - 8 / 370, text["up"], va="center")
         told = {place: _told(values, text) for place, values in ends.items()}
         return chart.finish(figure, f"{KEY}-reach", text["title"], text["desc"].format(**told))
 
@@ -159,10 +159,10 @@ def scores(language: str) -> str:
     text, curves = texts(__file__, "scores", language), score_curves()
     tops = {name: values.index(max(values)) for name, values in curves.items()}
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 400)
+        figure = chart.new_figure(400, 356)
         for number, (name, values) in enumerate(curves.items()):
-            top = 46 + 118 * number
-            axes = chart.panel(figure, 30, top, 360, 78)
+            top = 44 + 104 * number
+            axes = chart.panel(figure, 30, top, 360, 66)
             axes.set(xlim=(0, LONGEST - 1), ylim=(-8, 9))
             axes.axvspan(0, TRAINED - 1, color=chart.ACCENT, alpha=0.12, linewidth=0)
             drawn: dict[str, Any] = {"color": chart.ACCENT, "linewidth": 1.5, "gid": f"part:{name}"}
@@ -172,12 +172,12 @@ def scores(language: str) -> str:
             axes.plot([at], [values[at]], "o", color=chart.ACCENT_2, markersize=5)
             chart.set_ticks(axes, "x", {d: str(d) for d in (0, 31, 64, 128, 192, 255)})
             chart.set_ticks(axes, "y", {-5: "−5", 0: "0", 5: "5"})
-            figure.text(30 / 400, (400 - top + 9) / 400, text[name], va="center", weight="bold")
+            figure.text(30 / 400, (356 - top + 9) / 356, text[name], va="center", weight="bold")
             highest = text["highest"].format(place=at)
-            figure.text(390 / 400, (400 - top + 9) / 400, highest, ha="right", va="center")
-        figure.text(390 / 400, 8 / 400, text["right"], ha="right", va="baseline")
-        figure.text(0, 1 - 8 / 400, text["up"], va="center")
-        figure.text(34 / 400, 8 / 400, text["trained"], ha="left", va="baseline")
+            figure.text(390 / 400, (356 - top + 9) / 356, highest, ha="right", va="center")
+        figure.text(390 / 400, 8 / 356, text["right"], ha="right", va="baseline")
+        figure.text(0, 1 - 8 / 356, text["up"], va="center")
+        figure.text(34 / 400, 8 / 356, text["trained"], ha="left", va="baseline")
         desc = text["desc"].format(**tops)
         return chart.finish(figure, f"{KEY}-scores", text["title"], desc)
 
