@@ -24,10 +24,11 @@ STORED = measured.load(bench.__file__)
 def test_every_line_ends_at_the_mean_of_its_seeds(language: str) -> None:
     root = parse(figures.reach(language))
     parts = {g.get("data-part"): g for g in root.iter("g") if g.get("data-part")}
-    assert set(parts) == {f"{place}-{kind}" for place in ("near", "start") for kind in KINDS}
+    lines = (*KINDS, "yarn")
+    assert set(parts) == {f"{place}-{kind}" for place in ("near", "start") for kind in lines}
     for place in ("near", "start"):
         heights = {}
-        for kind in KINDS:
+        for kind in lines:
             (path,) = parts[f"{place}-{kind}"].iter("path")
             numbers = [float(x) for x in path.get("d").replace("L", " ").replace("M", " ").split()]
             assert len(numbers) == 2 * len(bench.LENGTHS)
@@ -39,10 +40,11 @@ def test_every_line_ends_at_the_mean_of_its_seeds(language: str) -> None:
             )
             for kind in KINDS
         }
+        values["yarn"] = tables.mean(STORED["rules"], rule="yarn", place=place, length=256)
         # a straight line through two of them gives the others
         a, b = "rotary", "alibi"
         slope = (heights[b] - heights[a]) / (values[b] - values[a])
-        for kind in KINDS:
+        for kind in lines:
             wanted = heights[a] + slope * (values[kind] - values[a])
             assert heights[kind] == pytest.approx(wanted, abs=0.2)
 
@@ -106,3 +108,17 @@ def test_what_the_page_says_of_the_measurements_holds() -> None:
     for n in bench.LENGTHS[1:]:  # linear is worse than no rule in near at every length
         linear = tables.mean(STORED["rules"], rule="linear", place="near", length=n)
         assert linear < found["rotary", "near", n]
+    layers = {
+        (change, place): tables.mean(STORED["layers"], change=change, place=place, length=256)
+        for change in ("yarn in layer 1", "yarn in layer 2", "narrow")
+        for place in bench.PLACES
+    }
+    assert layers["yarn in layer 1", "near"] > 0.9  # the same cause, in one layer and the other
+    assert layers["yarn in layer 1", "start"] < found["rotary", "start", 256] + 0.1
+    assert layers["yarn in layer 2", "start"] > 0.95
+    assert layers["yarn in layer 2", "near"] < 0.5
+    window = tables.mean(STORED["changes"], kind="none", change="window", place="near", length=256)
+    assert layers["narrow", "near"] > window
+    for n in bench.LENGTHS[1:]:  # these three lose nothing with YaRN, the shipped model does
+        yarn = tables.mean(STORED["rules"], rule="yarn", place="near", length=n)
+        assert yarn > found["rotary", "near", n] - 1e-3

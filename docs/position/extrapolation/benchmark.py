@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
@@ -33,6 +33,10 @@ from attn_docs.position.extrapolation import (
 from docs._kit.measure import kernel_of, one_thread
 from docs._kit.measured import Measurement, measurement
 
+if TYPE_CHECKING:
+    from attn_docs import MultiHeadAttention
+    from attn_docs.model import Block
+
 SEEDS = (0, 1, 2)
 LENGTHS = (32, 40, 48, 64, 128, 256)
 LONGEST = LENGTHS[-1]
@@ -48,6 +52,7 @@ RULES: dict[str, Callable[[float], RotaryScaling]] = {
     "yarn_blunt": lambda factor: YaRNScaling(factor, TRAINED, attention_factor=1.0),
     "llama3": lambda factor: Llama3Scaling(factor, TRAINED),
 }
+NARROW = 20  # a window that holds fewer keys than most tokens of a first copy met in training
 TUNED, TUNED_BATCH, TUNED_RATE = 128, 8, 1e-3
 TUNED_RULES = ("plain", "linear", "ntk", "yarn")
 TUNED_STEPS = (0, 20, 100)
@@ -147,6 +152,20 @@ def of_rules(models: dict[tuple[str, int], DecoderModel]) -> Values:
     return values
 
 
+def of_layers(models: dict[tuple[str, int], DecoderModel]) -> Values:
+    """Test YaRN in one layer of the rotary models only, and a narrow window without positions."""
+    values: Values = []
+    for seed in SEEDS:
+        for layer in (1, 2):
+            with changed(models["rotary", seed], scaling=RULES["yarn"](LONGEST / TRAINED)) as model:
+                other = cast("Block", model.blocks[2 - layer])
+                cast("MultiHeadAttention", other.attention).rotary.scaling = None  # type: ignore[union-attr]
+                values += accuracies(model, LONGEST, change=f"yarn in layer {layer}", seed=seed)
+        with changed(models["none", seed], window=NARROW) as model:
+            values += accuracies(model, LONGEST, change="narrow", seed=seed)
+    return values
+
+
 def of_tuning(models: dict[tuple[str, int], DecoderModel]) -> Values:
     """Train the rotary models further on a few long sequences, under each rule."""
     values: Values = []
@@ -184,6 +203,7 @@ def measure() -> dict[str, Measurement]:
             "kinds": of_kinds(models),
             "changes": of_changes(models),
             "rules": of_rules(models),
+            "layers": of_layers(models),
             "tuning": of_tuning(models),
             "control": of_control(models),
         }

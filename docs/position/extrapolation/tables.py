@@ -5,6 +5,10 @@ import math
 import statistics
 from collections.abc import Callable, Iterable
 
+import torch
+
+from attn_docs import YaRNScaling, rotary_frequencies
+from attn_docs.model.induction import load_model
 from attn_docs.position.extrapolation import KINDS, STEPS, TRAINED, build_model, diluted
 from docs._kit.examples import example
 from docs._kit.markdown import table
@@ -14,10 +18,12 @@ from docs._kit.text import Words, texts
 from .benchmark import (
     LONG_STEPS,
     LONGEST,
+    NARROW,
     PLACES,
     RULES,
     SEEDS,
     SEQUENCES,
+    STAGES,
     TUNED,
     TUNED_BATCH,
     TUNED_RULES,
@@ -156,6 +162,8 @@ def of_kinds() -> dict[str, str]:
     for kind, change in itertools.product(KINDS, ("window", "sharper")):
         of = {"kind": kind, "change": change, "length": LONGEST, "place": "near"}
         told[f"{kind}_{change}"] = f"{mean(stored['changes'], **of):.2f}"
+        of["place"] = "start"
+        told[f"{kind}_{change}_start"] = f"{mean(stored['changes'], **of):.2f}"
     seconds = sum(v["value"] for v in found.values if v["quantity"] == "CPU time")
     lost = (
         mean(stored["changes"], kind=kind, change="window", length=LONGEST, place=place)
@@ -170,12 +178,43 @@ def of_rotary() -> dict[str, str]:
     for rule, place in itertools.product(RULES, PLACES):
         value = mean(stored["rules"], rule=rule, place=place, length=LONGEST)
         told[f"{rule}_{place}"] = f"{value:.2f}"
+    for layer, place in itertools.product((1, 2), PLACES):
+        value = mean(stored["layers"], change=f"yarn in layer {layer}", place=place, length=LONGEST)
+        told[f"layer{layer}_{place}"] = f"{value:.2f}"
+    value = mean(stored["layers"], change="narrow", place="near", length=LONGEST)
+    told["none_narrow"] = f"{value:.2f}"
     for way, place in itertools.product(("scratch", "lengthened"), PLACES):
         told[f"{way}_{place}"] = f"{stored['control']('accuracy', way=way, place=place):.2f}"
     for rule, steps in itertools.product(TUNED_RULES, TUNED_STEPS):
         value = mean(stored["tuning"], rule=rule, steps=steps, place="near")
         told[f"tuned_{rule}_{steps}"] = f"{value:.2f}"
     return told
+
+
+@torch.no_grad()
+def of_shipped() -> dict[str, str]:
+    """Return where layer 1 of the shipped model looks at 256 tokens, and what YaRN divides by."""
+    model, texts = load_model(), example("position/extrapolation/core")["texts"][:, :LONGEST]
+    weights = model(texts, need_weights=True)[1][0][:, 0, -8:]  # b 8 m
+    weights = weights.mean(0)
+    rows = range(LONGEST - 8, LONGEST)
+    at = {
+        d: statistics.mean(weights[i, row - d].item() for i, row in enumerate(rows))
+        for d in (1, 77)
+    }
+    far = statistics.mean(
+        weights[i, : row - TRAINED + 1].sum().item() for i, row in enumerate(rows)
+    )
+    plain, _ = rotary_frequencies(64, 10000.0)
+    scaled, _ = rotary_frequencies(64, 10000.0, YaRNScaling(LONGEST / TRAINED, TRAINED))
+    slower = plain / scaled
+    return {
+        "weight_1": f"{at[1]:.2f}",
+        "weight_77": f"{at[77]:.2f}",
+        "weight_far": f"{far:.2f}",
+        "yarn_least": f"{slower[1].item():.1f}",
+        "yarn_most": f"{slower[5].item():.1f}",
+    }
 
 
 def numbers() -> dict[str, str]:
@@ -190,6 +229,7 @@ def numbers() -> dict[str, str]:
     return {
         **of_kinds(),
         **of_rotary(),
+        **of_shipped(),
         "parameters": f"{parameters:,}",
         "within": f"{WITHIN:.2f}",
         "lead": f"{lead:.1f}",
@@ -202,6 +242,8 @@ def numbers() -> dict[str, str]:
         **{f"alone_{n}": f"{value:.2f}" for n, value in alone.items()},
         "pull_flat": f"{251 / 256:.1f}",
         "pull_second": f"{251 / 64:.1f}",
+        "all_steps": f"{STEPS + sum(steps for _, steps, _ in STAGES):,}",
+        "narrow": str(NARROW),
         "steps": f"{STEPS:,}",
         "long_steps": f"{LONG_STEPS['none']:,}",
     }

@@ -10,7 +10,7 @@ print(told(recall_at(1, chance, length=64, distance=(8, 8)).tokens[0]))  # near
 print(told(recall_at(1, chance, length=64, distance=(59, 59)).tokens[0]))  # start
 #> lfazq......................................................lfazq
 
-model = train("alibi", steps=100)  # ten seconds instead of one with all 1,500 steps
+model = train("alibi", steps=100)  # a second; all 1,500 steps take ten
 examples = recall_at(64, chance, length=64, distance=(6, 16))
 print(0 <= recall_accuracy(model, examples) <= 1)
 #> True

@@ -1,0 +1,64 @@
+# pip install transformers
+import tempfile
+
+import torch
+import torch.nn.functional as F
+from transformers import AutoConfig, AutoModelForCausalLM, GPTNeoXConfig, GPTNeoXForCausalLM
+
+from attn_docs.model.induction import load_model
+
+
+def load(name, rule):  # a model with rotary positions, and the rule that it is tested with
+    config = AutoConfig.from_pretrained(name)
+    config.rope_parameters = config.rope_parameters | rule
+    return AutoModelForCausalLM.from_pretrained(name, config=config).eval()
+
+
+@torch.no_grad()
+def losses(model, texts, parts=8):  # b n, token ids: the mean loss in each part of the texts
+    logits = model(texts[:, :-1]).logits.float()  # b n-1 vocab
+    loss = F.cross_entropy(logits.mT, texts[:, 1:], reduction="none")  # b n-1
+    return " ".join(f"{part.mean().item():.2f}" for part in loss.chunk(parts, dim=1))
+
+
+@torch.no_grad()
+def copied(model, texts, depth, size=8):  # random tokens hidden at a depth, asked for at the end
+    texts, at = texts.clone(), int(depth * (texts.size(1) - 2 * size))
+    hidden = torch.rand(len(texts), model.config.vocab_size).argsort(1)[:, :size]  # b size
+    texts[:, at : at + size] = texts[:, -size:] = hidden
+    found = model(texts).logits[:, -size:-1].argmax(-1) == hidden[:, 1:]  # b size-1
+    return f"{found.float().mean().item():.2f}"
+
+
+# in place of your model and your texts: the shipped model as a GPT-NeoX, and texts for it
+torch.manual_seed(0)
+sizes = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 1, "vocab_size": 32}
+sizes |= {"intermediate_size": 1, "max_position_embeddings": 32}
+rope = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 1.0}
+config = GPTNeoXConfig(
+    **sizes, rope_parameters=rope, use_parallel_residual=False, attention_bias=False
+)
+model, ours = GPTNeoXForCausalLM(config), load_model()
+inner = model.gpt_neox
+inner.embed_in, inner.final_layer_norm, model.lm_head = ours.token_embedding, ours.norm, ours.output
+for layer, block in zip(inner.layers, ours.blocks, strict=True):
+    attend, layer.input_layernorm = block.attention, block.attention_norm
+    parts = [part.weight for part in (attend.q_proj, attend.k_proj, attend.v_proj)]
+    layer.attention.query_key_value.weight = torch.nn.Parameter(torch.cat(parts))
+    layer.attention.dense = attend.out_proj
+    torch.nn.init.zeros_(layer.mlp.dense_4h_to_h.weight)  # it has no MLP
+period = torch.randint(3, 17, (128, 1))
+texts = torch.randint(32, (128, 16)).gather(1, torch.arange(257) % period)  # b n
+
+yarn = {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 32}
+with tempfile.TemporaryDirectory() as name:  # yours: name = "owner/model"
+    model.save_pretrained(name)
+    for rule in ({}, yarn):
+        tested = load(name, rule)
+        print("loss over 256 tokens:", losses(tested, texts))
+        depths = (copied(tested, texts[:, :64], depth / 4) for depth in range(5))
+        print("copied at 64 tokens, by depth:", *depths)
+#> loss over 256 tokens: 1.22 0.16 0.52 1.22 1.40 1.55 1.54 1.65
+#> copied at 64 tokens, by depth: 0.23 0.21 0.40 0.63 0.60
+#> loss over 256 tokens: 1.40 0.26 0.26 0.29 0.33 0.41 0.55 0.63
+#> copied at 64 tokens, by depth: 0.79 0.82 0.80 0.62 0.17
