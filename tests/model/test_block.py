@@ -357,3 +357,30 @@ def test_the_initialisation_is_hugging_faces() -> None:
         assert mine.std().item() == pytest.approx(wanted.std().item(), rel=0.06)
     assert not first.mlp.up_proj.bias.any()
     assert (first.mlp_norm.weight == 1).all()
+
+
+class _Detached(nn.Module):
+    """A norm through which no gradient reaches the stream."""
+
+    def __init__(self, norm: nn.Module) -> None:
+        super().__init__()
+        self.norm = norm
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.norm(x.detach())
+        return found
+
+
+def test_by_the_direct_path_alone_every_block_has_the_gradient_of_the_last() -> None:
+    torch.manual_seed(0)
+    norms = [[_Detached(nn.LayerNorm(64)) for _ in range(2)] for _ in range(32)]
+    blocks = [Block(MultiHeadAttention(64, 4), MLP(64), *both) for both in norms]
+    model = DecoderModel(100, 64, blocks, max_length=32, norm=nn.LayerNorm(64))
+    for matrix in (p for p in model.blocks.parameters() if p.ndim == 2):
+        nn.init.xavier_normal_(matrix)
+    tokens = torch.randint(100, (8, 33))
+    logits = model(tokens[:, :-1]).flatten(0, 1)
+    nn.functional.cross_entropy(logits, tokens[:, 1:].flatten()).backward()
+    lengths = torch.stack([block.mlp.down_proj.weight.grad.norm() for block in blocks])
+    assert lengths.min() > 0.7 * lengths.max()
+    assert lengths.max() < 0.06

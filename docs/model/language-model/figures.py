@@ -196,8 +196,8 @@ def owner(language: str) -> str:
     words = ("max", "has", "a", "fox", "and", "tom", "a", "dog.", "the", "fox", "sleeps.",
              "it", "dreams", "of")  # fmt: skip
     shown = (*words, "geese.", "max")
-    drawing, middles, x, y = canvas(480, 150), [], 3.0, 62.0
-    gap = (474 - sum(6.4 * len(word) for word in shown)) / (len(shown) - 1)
+    drawing, middles, x, y = canvas(480, 150), [], 4.0, 62.0
+    gap = (472 - sum(6.4 * len(word) for word in shown)) / (len(shown) - 1)
     for at, word in enumerate(shown):
         width = 6.4 * len(word)
         if at in (0, 3, 9, 14, 15):

@@ -6,15 +6,21 @@ from attn_docs.model.alignment import load_translator, to_indices
 
 @torch.no_grad()
 def sees_its_answer(model, source, target):  # b n, b m; logits b m vocab
-    other = target.clone()
-    other[:, -1] = target[:, -1] + 1  # another last token
-    return not torch.allclose(model(source, target)[:, -1], model(source, other)[:, -1], atol=1e-4)
+    logits, other = model(source, target), target.clone()
+    other[:, -1] = (target[:, -1] + 1) % logits.size(-1)  # another last token
+    return not torch.allclose(logits[:, -1], model(source, other)[:, -1], atol=1e-4)
 
 
 @torch.no_grad()
-def sees_padding(model, source, target, padding=0):  # a line padded, and the same line alone
-    alone = source[:1, source[0] != padding]  # 1, its own length
-    return not torch.allclose(model(source, target)[:1], model(alone, target[:1]), atol=1e-4)
+def sees_padding(model, source, target, padding=0):  # each padded line, and the same line alone
+    logits, real = model(source, target), source != padding
+    padded = [i for i, row in enumerate(real) if not row.all()]
+    assert padded, "no line has padding"
+    for i in padded:
+        alone = model(source[i : i + 1, real[i]], target[i : i + 1])
+        if not torch.allclose(logits[i], alone[0], atol=1e-4):
+            return True
+    return False
 
 
 translator = load_translator()
