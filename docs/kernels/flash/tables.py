@@ -168,7 +168,11 @@ def forms(language: str) -> str:
         for length in LENGTHS
     ]
     header = [text["length"]]
-    header += [text["column"].format(name=names[name], unit=unit) for unit in ("MiB", "ms") for name in FORMS]
+    header += [
+        text["column"].format(name=names[name], unit=unit)
+        for unit in ("MiB", "ms")
+        for name in FORMS
+    ]
     caption = found.caption(text["caption"].format(size=HEAD_DIM), language)
     return f"{table(header, rows, ())}\n\n{caption}"
 
@@ -253,7 +257,6 @@ def numbers() -> dict[str, str]:
         "growth_tiles": f"{memory('tiles') / memory('tiles', half):.1f}",
         "slower_explicit": f"{time('tiles') / time('explicit'):.1f}",
         "torch_explicit": f"{time('torch') / time('explicit'):.2f}",
-        "slower_torch": f"{time('tiles') / time('torch'):.1f}",
         "causal": f"{tiles('causal'):.1f}",
         "block_32": f"{tiles('block', block=32):.1f}",
         "block_256": f"{tiles('block', block=256):.1f}",
