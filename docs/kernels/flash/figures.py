@@ -179,7 +179,7 @@ def _bars(
         place = (_LEFT, top + 14 * index, unit * amount, 12)
         look = {"fill": _FILLS[form], "fill_opacity": SHADE, "data_form": form, "data_of": name}
         drawing.append(drawsvg.Rectangle(*place, **look))
-        shown = f"{amount:.1f} GiB" if amount < 1 else f"{amount:.0f} GiB"
+        shown = f"{amount:.1f} GiB" if name == "hbm" else f"{amount:.0f} GiB"
         end = _LEFT + unit * amount + 5
         write(drawing, shown, end, top + 14 * index + 6, 11, text_anchor="start")
 

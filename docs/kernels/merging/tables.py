@@ -122,7 +122,8 @@ def merge_error(shift: int) -> str:
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     plain, even = (totals(zigzag=way) for way in (False, True))
-    sent, read = HEAD_DIM + 1, KEYS // MACHINES * 2 * HEAD_DIM * 2
+    parts = 16  # of each key head: as many pieces as SMs, nearly
+    read = KEYS // parts * 2 * HEAD_DIM * 2
     tile = (KEYS // (2 * MACHINES)) ** 2 * 4 * HEADS  # float32, with zigzag
     timed = {"on": 2, "length": benchmark.LENGTHS[-1]}
     base = partial(load(__file__)["splits"], "base")
@@ -146,7 +147,9 @@ def numbers() -> dict[str, str]:
             name: f"{length * 2 * HEAD_DIM * 4 / 2**20:.0f} MiB"  # float32
             for name, length in zip(("cached", "not_cached"), benchmark.LENGTHS[:2], strict=True)
         },
-        "sent": str(sent),
+        "parts": str(parts),
+        "busy": str(parts * KV_HEADS),
+        "sent": str(HEADS // KV_HEADS * (HEAD_DIM + 1)),
         "limit": f"{math.log(torch.finfo(torch.float32).max):.1f}",
         "lse_of_two_and_three": f"{math.log(math.exp(2) + math.exp(3)):.2f}",
         "high": f"{HIGH:,}",

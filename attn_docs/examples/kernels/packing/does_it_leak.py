@@ -5,12 +5,15 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 @torch.no_grad()
 def leaks(model, rows=1, **options):  # does the second document notice what the first one is?
+    def second(tokens):
+        torch.manual_seed(1)  # the same dropout in both calls
+        return model(tokens, **options).logits[:, 4:]
+
     size = model.get_input_embeddings().num_embeddings
-    tokens = torch.randint(size, (rows, 9), device=model.device)  # documents of four and of five
+    tokens = torch.randint(size, (rows, 9), device=model.device)  # documents of 4 and of 5
     other = tokens.clone()
     other[:, :4] = (other[:, :4] + 1) % size
-    first, second = (model(x, **options).logits[:, 4:] for x in (tokens, other))
-    return not torch.equal(first, second)
+    return not torch.equal(second(tokens), second(other))
 
 
 torch.manual_seed(0)

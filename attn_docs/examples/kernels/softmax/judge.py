@@ -12,8 +12,9 @@ from attn_docs.exhibits.kernels import (
 )
 
 torch.manual_seed(0)
-plain, value = torch.randn(2, 8) / 2, torch.randn(8, 2)  # n m, m e: keys in two blocks of four
-later, last = torch.arange(8) >= 4, torch.tensor([[False], [True]])  # m, n 1
+block = 4  # of the function that is judged: the keys are two blocks of it
+plain, value = torch.randn(2, 2 * block) / 2, torch.randn(2 * block, 2)  # n m, m e
+later, last = torch.arange(2 * block) >= block, torch.tensor([[False], [True]])  # m, n 1
 cases = {
     "the best key later": plain + 3.0 * later,
     "all scores far below": plain - 200,
@@ -27,7 +28,8 @@ def fails(attend, cases):  # attend(query, key, value) or attend(query, key, val
     found = []
     for name, scores in cases.items():
         seen = scores > -math.inf
-        query, key = scores.masked_fill(~seen, 0) * 8**0.5, torch.eye(8)  # these make the scores
+        key = torch.eye(2 * block)
+        query = scores.masked_fill(~seen, 0) * key.size(-1) ** 0.5  # these two make the scores
         output = attend(query, key, value, *([] if seen.all() else [seen]))
         if not torch.allclose(output, scores.softmax(-1) @ value, atol=1e-5):  # NaN fails too
             found.append(name)
