@@ -214,17 +214,8 @@ def power_of_ten(number: float) -> str:
     return rf"${digit} \cdot 10^{{{int(power)}}}$"
 
 
-def numbers() -> dict[str, str]:
-    """Return the numbers that the page's sentences name."""
-    found, tiles = load(__file__)["forms"], load(__file__)["tiles"]
-    longest, half, errors = LENGTHS[-1], LENGTHS[-2], lse_errors()
-
-    def memory(form: str, length: int = longest) -> float:
-        return found("memory", form=form, length=length)
-
-    def time(form: str) -> float:
-        return found("time", form=form, length=longest)
-
+def of_a_long_text() -> dict[str, str]:
+    """Return the sizes of the page's long text, and what moves for it, by name."""
     return {
         "shrink": f"{math.exp(-example('kernels/flash/worked')['top']):.2f}",
         "tokens": f"{TOKENS:,}",
@@ -239,6 +230,22 @@ def numbers() -> dict[str, str]:
             for rows in (64, 128)
             for of in [(TOKENS, SIZE)]
         },
+    }
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the page's sentences name."""
+    found, tiles = load(__file__)["forms"], load(__file__)["tiles"]
+    longest, half, errors = LENGTHS[-1], LENGTHS[-2], lse_errors()
+
+    def memory(form: str, length: int = longest) -> float:
+        return found("memory", form=form, length=length)
+
+    def time(form: str) -> float:
+        return found("time", form=form, length=longest)
+
+    return {
+        **of_a_long_text(),
         "far": f"{FAR:,.0f}",
         "far_step": power_of_ten(2.0 ** (math.floor(math.log2(FAR)) - 23)),
         "far_tiles": power_of_ten(errors["tiles"]),
