@@ -217,7 +217,7 @@ def test_it_refuses(call: Any, kind: type[Exception], message: str) -> None:
 
 @pytest.mark.formula(r"""
 c_0 = 0 \qquad c_{k+1} = c_k + \ell_k \qquad
-\delta_i = k \;\text{ where }\; c_k \le i < c_{k+1} \qquad
+\delta_i = k \iff c_k \le i < c_{k+1} \qquad
 p_i = i - c_{\delta_i}
 """)
 def test_the_formula_of_the_places() -> None:
@@ -230,8 +230,8 @@ def test_the_formula_of_the_places() -> None:
         assert p[i] == i - c[delta[i]]
 
 
-@pytest.mark.formula(r"M_{ij} = \begin{cases} 0 & \delta_i = \delta_j \text{ and } j \le i \\"
-                     r" -\infty & \text{otherwise} \end{cases}")  # fmt: skip
+@pytest.mark.formula(r"M_{ij} = \begin{cases} 0 & \delta_i = \delta_j \land j \le i \\"
+                     r" -\infty & \delta_i \ne \delta_j \lor j > i \end{cases}")  # fmt: skip
 def test_the_formula_of_the_mask() -> None:
     delta = document_ids(LENGTHS)
     M = torch.tensor(
