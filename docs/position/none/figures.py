@@ -62,12 +62,12 @@ def _bag(group: drawsvg.Group, words: list[str], column: int, top: float) -> Non
 def count(language: str) -> str:
     """Chart the place that one layer says a token has, over the place that it has."""
     text, found = texts(__file__, "count", language), load(__file__)["count"]
-    width, height = 400, 226
+    width, height = 400, 244
     places, said = list(range(COUNTED)), {}
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(width, height)
         for left, marked in ((34, 1), (226, 0)):
-            axes = chart.panel(figure, left, 30, 164, 146)
+            axes = chart.panel(figure, left, 48, 164, 146)
             axes.set_xlim(0, COUNTED)
             axes.set_ylim(-6, COUNTED + 4)
             for which in "xy":
@@ -84,8 +84,8 @@ def count(language: str) -> str:
             figure.text((left + 82) / width, 1 - 14 / height, text[name], ha="center", va="center")
             said |= {f"{name}_{at}": f"{middle[at]:.0f}" for at in (10, 30, 60)}
             said |= {f"{name}_low": f"{low[60]:.0f}", f"{name}_high": f"{high[60]:.0f}"}
-        figure.text(4 / width, 1 - 14 / height, text["up"], va="center")
-        figure.text(390 / width, 1 - 212 / height, text["right"], ha="right", va="center")
+        figure.text(4 / width, 1 - 34 / height, text["up"], va="center")
+        figure.text(390 / width, 1 - 230 / height, text["right"], ha="right", va="center")
         desc = text["desc"].format(**said)
         return chart.finish(figure, f"{KEY}-count", text["title"], desc)
 

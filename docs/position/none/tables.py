@@ -116,11 +116,11 @@ def first_shared(dtype: torch.dtype) -> int:
     return int((counter[1:] == counter[:-1]).nonzero()[0, 0]) + 1
 
 
-def far(place: str) -> float:
-    """Return how often a small model without positions is right in the longest texts."""
+def far(place: str, kind: str = "none") -> float:
+    """Return how often a small model with a kind of position is right in the longest texts."""
     found = load(example_path("position/extrapolation"))["kinds"]
     length = max(value.get("length", 0) for value in found.values)
-    asked = {"kind": "none", "length": length, "place": place, "quantity": "accuracy"}
+    asked = {"kind": kind, "length": length, "place": place, "quantity": "accuracy"}
     return statistics.mean(found(**asked, seed=seed) for seed in SEEDS)
 
 
@@ -159,6 +159,11 @@ def numbers() -> dict[str, str]:
         "again_steps": f"{induction.STEPS:,}",
         "again_dim": str(induction.EMBED_DIM),
         **{f"{place}_far": f"{far(place):.2f}" for place in ("near", "start")},
+        **{
+            f"{place}_far_{kind}": f"{far(place, kind):.2f}"
+            for place in ("near", "start")
+            for kind in ("rotary", "alibi")
+        },
     }
 
 

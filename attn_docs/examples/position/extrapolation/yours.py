@@ -10,6 +10,7 @@ from attn_docs.model.induction import load_model
 
 def load(name, rule):  # a model with rotary positions, and the rule that it is tested with
     config = AutoConfig.from_pretrained(name)
+    assert "rope_theta" in config.rope_parameters, "one entry for each kind of layer"
     config.rope_parameters = config.rope_parameters | rule
     return AutoModelForCausalLM.from_pretrained(name, config=config).eval()
 
