@@ -217,7 +217,7 @@ def test_it_refuses(call: Any, kind: type[Exception], message: str) -> None:
 
 @pytest.mark.formula(r"""
 c_0 = 0 \qquad c_{k+1} = c_k + \ell_k \qquad
-\delta_i = k \iff c_k \le i < c_{k+1} \qquad
+\delta_i = k \Leftrightarrow c_k \le i < c_{k+1} \qquad
 p_i = i - c_{\delta_i}
 """)
 def test_the_formula_of_the_places() -> None:

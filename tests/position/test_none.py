@@ -3,6 +3,7 @@
 import importlib
 import itertools
 import math
+import re
 from collections.abc import Callable
 
 import pytest
@@ -428,8 +429,12 @@ def test_the_layers_of_the_figure_are_those_of_the_configurations() -> None:
     root = parse(figures.stacks("en"))
     groups = {g.attrib["data-model"]: g for g in root.iter("g") if "data-model" in g.attrib}
     for model in tables.MODELS:
-        cells = [e.attrib["data-kind"] for e in groups[model.name].iter("rect")]
-        assert cells == tables.layers_of(model)
+        cells = {
+            float(x): path.attrib["data-kind"]
+            for path in groups[model.name].iter("path")
+            for x in re.findall(r"M([\d.]+)", path.attrib["d"])
+        }
+        assert [cells[x] for x in sorted(cells)] == tables.layers_of(model)
         assert len(cells) == model.config.num_hidden_layers
 
 

@@ -38,6 +38,13 @@ def test_smooth_digits_are_each_half_as_fast(language: str) -> None:
         for x, y in drawn:
             position = (x - left) / (right - left) * figures.LAST
             assert (middle - y) / half == pytest.approx(turn(position / 2**i), abs=0.03)
+    for i in range(4):
+        dots = points(root, f"dots-{i}")
+        assert len(dots) == 2 * (figures.LAST + 1)
+        for at, ((x, y), (after, _)) in enumerate(zip(dots[::2], dots[1::2], strict=True)):
+            assert ((x + after) / 2 - 250) / 140 * figures.LAST == pytest.approx(at, abs=0.01)
+            middle, half = 24 + 44 * i + 18, 18 / 1.25
+            assert (middle - y) / half == pytest.approx(math.sin(at / 2**i), abs=0.03)
 
 
 @languages
@@ -48,7 +55,7 @@ def test_bits_are_those_of_the_positions(language: str) -> None:
         middle, left = 24 + 44 * i + 18, drawn[0][0]
         for (x, y), (after, level) in itertools.pairwise(drawn):
             if y == level and after > x:
-                position = math.floor(((x + after) / 2 - left) / 150 * figures.LAST)
+                position = math.floor(((x + after) / 2 - left) / 140 * figures.LAST)
                 assert (position >> i) % 2 == (y < middle)
 
 

@@ -27,15 +27,15 @@ QUESTIONS = {
 # the order in which CUDA's backends are asked, by `priority_order` in PyTorch's source
 _USUAL = ("FLASH_ATTENTION", "EFFICIENT_ATTENTION", "MATH")
 ORDERS = {"first": ("CUDNN_ATTENTION", *_USUAL), "other": _USUAL}
-_ROW, _BOX, _WIDTH, _MATH, _COLUMN = 44, 28, 270, 314, 106
-_RIGHT = 418  # the right edge of the questions' drawing
+_ROW, _BOX, _WIDTH, _MATH, _COLUMN = 44, 28, 262, 300, 106
+_RIGHT = 399  # the right edge of the box of MATH
 
 
 def choice(language: str) -> str:
     """Draw the questions that decide which kernel runs on a CPU, and where each answer leads."""
     text = texts(__file__, "choice", language)
     bottom = _ROW * len(QUESTIONS)
-    drawing = canvas(_RIGHT, bottom + 74)
+    drawing = canvas(400, bottom + 74)
     for row, question in enumerate(QUESTIONS):
         group, top, middle = drawsvg.Group(data_question=question), _ROW * row, _ROW * row + 14
         box(group, 0, top, _WIDTH, _BOX)
@@ -46,9 +46,7 @@ def choice(language: str) -> str:
         write(group, text["yes"], _WIDTH / 2 + 16, top + _BOX + 7, 11.5)
         drawing.append(group)
     _ends(drawing, text, bottom)
-    return finish(
-        drawing.as_svg(header=""), f"{KEY}-choice", text["title"], text["desc"], zoom=1.15
-    )
+    return finish(drawing.as_svg(header=""), f"{KEY}-choice", text["title"], text["desc"], zoom=1.2)
 
 
 def _ends(drawing: drawsvg.Drawing, text: dict[str, str], bottom: float) -> None:
@@ -59,7 +57,7 @@ def _ends(drawing: drawsvg.Drawing, text: dict[str, str], bottom: float) -> None
     write(fused, "FLASH_ATTENTION", _WIDTH / 2, bottom + 16, 13, fill=ON_ACCENT, **bold)
     for line, words in enumerate(text["fused"]):
         write(fused, words, _WIDTH / 2, bottom + 37 + 18 * line, 12, fill=ON_ACCENT)
-    box(math, _MATH, 0, _RIGHT - _MATH, bottom - 16, fill="none", stroke=INK, stroke_width=1.25)
+    box(math, _MATH, 1, _RIGHT - _MATH, bottom - 17, fill="none", stroke=INK, stroke_width=1.25)
     top = (bottom - 16) / 2 - 50
     write(math, "MATH", (_RIGHT + _MATH) / 2, top, 13, **bold)
     for line, words in enumerate(text["math"]):

@@ -175,7 +175,7 @@ def shaded(
     write(group, label, 0, top + 9, 12, text_anchor="start", font_weight="bold")
     x, y = 0.0, top + 22.0
     for at, (word, weight) in enumerate(zip(story_words(), weights, strict=True)):
-        letters = sum(_WIDTHS.get(letter, 7.2) for letter in word)
+        letters = _letters(word)
         width = letters + _GAP
         if x + width > _WIDTH:
             x, y = 0.0, y + _LINE
@@ -190,23 +190,28 @@ def shaded(
     drawing.append(group)
 
 
+def _letters(word: str) -> float:
+    """Return how wide a word is at a font size of 12."""
+    return sum(_WIDTHS.get(letter, 7.2) for letter in word)
+
+
 def owner(language: str) -> str:
     """Draw which words have to be found, one after the other, to name the dream and the owner."""
     text = texts(__file__, "owner", language)
     words = ("max", "has", "a", "fox", "and", "tom", "a", "dog.", "the", "fox", "sleeps.",
              "it", "dreams", "of")  # fmt: skip
     shown = (*words, "geese.", "max")
-    drawing, middles, x, y = canvas(480, 150), [], 4.0, 62.0
-    gap = (472 - sum(6.4 * len(word) for word in shown)) / (len(shown) - 1)
-    for at, word in enumerate(shown):
-        width = 6.4 * len(word)
+    drawing, middles, x, y = canvas(400, 150), [], 4.0, 62.0
+    widths = [0.83 * _letters(word) for word in shown]
+    gap = (392 - sum(widths)) / (len(shown) - 1)
+    for at, (word, width) in enumerate(zip(shown, widths, strict=True)):
         if at in (0, 3, 9, 14, 15):
             shade = {"fill": ACCENT, "fill_opacity": SHADE if at in (0, 3, 9) else 0}
             frame = {"stroke": INK, "stroke_opacity": 0.5 if at > 9 else 0}
             group = drawsvg.Group(data_word=at)
-            group.append(drawsvg.Rectangle(x - 3, y - 11, width + 6, 22, **shade, **frame))
+            group.append(drawsvg.Rectangle(x - 2, y - 11, width + 4, 22, **shade, **frame))
             drawing.append(group)
-        write(drawing, word, x + width / 2, y, 11.5)
+        write(drawing, word, x + width / 2, y, 11)
         middles.append(x + width / 2)
         x += width + gap
     _hop(drawing, middles[14], middles[9], y - 13, 40, text["dream"])
@@ -215,7 +220,7 @@ def owner(language: str) -> str:
     ):
         leaves = middles[start] - (5 if start < 15 else 0)
         _hop(drawing, leaves, middles[end] + (5 if end else 0), y + 13, -depth, label)
-    return finish(drawing.as_svg(header=""), f"{KEY}-owner", text["title"], text["desc"], zoom=1.45)
+    return finish(drawing.as_svg(header=""), f"{KEY}-owner", text["title"], text["desc"], zoom=1.7)
 
 
 def _hop(

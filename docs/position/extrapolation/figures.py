@@ -159,25 +159,27 @@ def scores(language: str) -> str:
     text, curves = texts(__file__, "scores", language), score_curves()
     tops = {name: values.index(max(values)) for name, values in curves.items()}
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 356)
+        figure = chart.new_figure(400, 308)
         for number, (name, values) in enumerate(curves.items()):
-            top = 44 + 104 * number
-            axes = chart.panel(figure, 30, top, 360, 66)
+            top = 44 + 88 * number
+            axes = chart.panel(figure, 30, top, 354, 50)
             axes.set(xlim=(0, LONGEST - 1), ylim=(-8, 9))
             axes.axvspan(0, TRAINED - 1, color=chart.ACCENT, alpha=0.12, linewidth=0)
             drawn: dict[str, Any] = {"color": chart.ACCENT, "linewidth": 1.5, "gid": f"part:{name}"}
             axes.plot(range(LONGEST), values, **drawn)
             at = tops[name]
-            axes.axhline(values[1], color=chart.INK, linestyle=":", linewidth=0.8)
+            axes.axhline(values[1], color=chart.INK, linewidth=0.6)
             axes.plot([at], [values[at]], "o", color=chart.ACCENT_2, markersize=5)
-            chart.set_ticks(axes, "x", {d: str(d) for d in (0, 31, 64, 128, 192, 255)})
-            chart.set_ticks(axes, "y", {-5: "−5", 0: "0", 5: "5"})
-            figure.text(30 / 400, (356 - top + 9) / 356, text[name], va="center", weight="bold")
+            lowest = number == len(curves) - 1
+            ticks = {d: str(d) if lowest else "" for d in (0, 31, 128, 255)}
+            chart.set_ticks(axes, "x", ticks)
+            chart.set_ticks(axes, "y", {0: "0", 5: "5"})
+            figure.text(30 / 400, (308 - top + 9) / 308, text[name], va="center", weight="bold")
             highest = text["highest"].format(place=at)
-            figure.text(390 / 400, (356 - top + 9) / 356, highest, ha="right", va="center")
-        figure.text(390 / 400, 8 / 356, text["right"], ha="right", va="baseline")
-        figure.text(0, 1 - 8 / 356, text["up"], va="center")
-        figure.text(34 / 400, 8 / 356, text["trained"], ha="left", va="baseline")
+            figure.text(384 / 400, (308 - top + 9) / 308, highest, ha="right", va="center")
+        figure.text(384 / 400, 8 / 308, text["right"], ha="right", va="baseline")
+        figure.text(0, 1 - 8 / 308, text["up"], va="center")
+        figure.text(34 / 400, 8 / 308, text["trained"], ha="left", va="baseline")
         desc = text["desc"].format(**tops)
         return chart.finish(figure, f"{KEY}-scores", text["title"], desc)
 

@@ -121,7 +121,7 @@ def story(language: str) -> str:
 
 # --- layers of published models -------------------------------------------------------------------
 
-_CELL, _STACK = 3.72, 128
+_CELL, _STACK = 3.7, 128
 _LOOKS = {
     "none": {"fill": ACCENT, "height": 18, "y": 0},
     "rotary": {"fill": SOFT, "height": 12, "y": 3, "stroke": INK, "stroke_opacity": 0.35},
@@ -142,10 +142,14 @@ def stacks(language: str) -> str:
         y, found = top + 26 * row, layers_of(model)
         write(drawing, model.name, 0, y + 9, 11.5, text_anchor="start")
         group = drawsvg.Group(data_model=model.name)
-        for column, kind in enumerate(found):
-            look = {**_LOOKS[kind], "y": y + _LOOKS[kind]["y"]}
-            place = _STACK + column * _CELL
-            group.append(drawsvg.Rectangle(place, width=_CELL - 0.8, data_kind=kind, **look))
+        for kind in (kind for kind in _LOOKS if kind in found):
+            look = dict(_LOOKS[kind])
+            up, height = y + look.pop("y"), look.pop("height")
+            path = drawsvg.Path(data_kind=kind, **look)  # a part for each layer of the kind
+            for column in (column for column, other in enumerate(found) if other == kind):
+                path.M(round(_STACK + column * _CELL, 1), up).h(_CELL - 0.8).v(height)
+                path.h(0.8 - _CELL).Z()
+            group.append(path)
         drawing.append(group)
         said.append(text["row"].format(name=model.name, some=found.count("none"), all=len(found)))
     desc = text["desc"].format(rows=text["join"].join(said))

@@ -14,7 +14,8 @@ from docs._kit.text import texts
 
 KEY = "position-relative"
 HEADS = {0: "1/2", 2: "1/8"}  # of eight
-_CELL, _HIGH = 42, 22
+_CELL, _HIGH = 58, 22
+_PANEL = 176  # from the top of one head to the top of the next
 MANY = 12  # heads that are not a power of two
 BACK = 160  # how far the chart of buckets goes
 
@@ -32,25 +33,25 @@ def short(bias: float) -> str:
 def idea(language: str) -> str:
     """Draw what two heads add to the scores of the sentence, under a causal mask."""
     text, n = texts(__file__, "idea", language), len(WORDS)
-    drawing = canvas(504, 190)
+    drawing = canvas(370, 388)
     for panel, (head, slope) in enumerate(HEADS.items()):
-        left, group = 58 + panel * 230, drawsvg.Group(data_head=head)
-        write(group, text["slope"].format(slope=slope), left + n * _CELL / 2, 12, 13)
+        left, top, group = 62, 50 + panel * _PANEL, drawsvg.Group(data_head=head)
+        write(group, text["slope"].format(slope=slope), left + n * _CELL / 2, top - 38, 13)
         for j, word in enumerate(WORDS):
-            write(group, word, left + (j + 0.5) * _CELL, 36, 10)
+            write(group, word, left + (j + 0.5) * _CELL, top - 14, 12)
+            write(group, word, left - 8, top + (j + 0.5) * _HIGH, 12, text_anchor="end")
         for i, j in torch.ones(n, n).tril().nonzero().tolist():
             bias = alibi_bias(8, n)[0, head, i, j].item()
-            x, y = left + j * _CELL, 50 + i * _HIGH
+            x, y = left + j * _CELL, top + i * _HIGH
             look = {"fill": ACCENT, "fill_opacity": 0.45 * shade(bias), "stroke": INK}
             place = {"data_row": i, "data_column": j, "data_bias": round(bias, 4)}
             group.append(
                 drawsvg.Rectangle(x, y, _CELL, _HIGH, stroke_opacity=0.35, **look, **place)
             )
-            write(group, short(bias), x + _CELL / 2, y + _HIGH / 2, 11)
+            write(group, short(bias), x + _CELL / 2, y + _HIGH / 2, 12)
         drawing.append(group)
-    for i, word in enumerate(WORDS):
-        write(drawing, word, 50, 50 + (i + 0.5) * _HIGH, 12, text_anchor="end")
-    write(drawing, text["axes"], 252, 178, 12)
+    write(drawing, text["axes"], 185, 356, 12)
+    write(drawing, text["shade"], 185, 374, 12)
     desc = text["desc"].format(slopes=text["comma"].join(HEADS.values()))
     return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], desc, zoom=1.3)
 
@@ -65,8 +66,8 @@ def slopes(language: str) -> str:
     text, heads = texts(__file__, "slopes", language), range(1, MANY + 1)
     found = {"code": alibi_slopes(MANY).tolist(), "paper": one_series(MANY)}
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(440, 230)
-        axes = chart.panel(figure, 52, 28, 370, 150)
+        figure = chart.new_figure(390, 230)
+        axes = chart.panel(figure, 52, 28, 325, 150)
         axes.set(yscale="log", xlim=(0.5, MANY + 0.5), ylim=(2**-8.6, 1.3))
         looks = {"code": (chart.ACCENT, "o"), "paper": (chart.INK, "x")}
         for name, (colour, mark) in looks.items():
@@ -92,8 +93,8 @@ def buckets(language: str) -> str:
     """Draw which bucket a distance back falls into, in a decoder and in an encoder."""
     text = texts(__file__, "buckets", language)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(440, 230)
-        axes = chart.panel(figure, 40, 28, 385, 150)
+        figure = chart.new_figure(390, 230)
+        axes = chart.panel(figure, 36, 28, 340, 150)
         axes.set(xlim=(-BACK, BACK), ylim=(0, 34))
         looks = {"decoder": (False, chart.ACCENT), "encoder": (True, chart.ACCENT_2)}
         for name, (both, colour) in looks.items():
@@ -101,7 +102,7 @@ def buckets(language: str) -> str:
             values = t5_bucket(distance, bidirectional=both).tolist()
             (line,) = axes.step(distance.tolist(), values, color=colour, linewidth=2)
             line.set_gid(f"part:{name}")
-        for name, at, high in (("decoder", -150, 27), ("encoder", -150, 11), ("ahead", 150, 27)):
+        for name, at, high in (("decoder", -150, 27), ("encoder", -150, 9), ("ahead", 150, 25)):
             right = "right" if at > 0 else "left"
             axes.text(at, high, text[name], ha=right, va="center")
         chart.set_ticks(axes, "x", {x: str(x).replace("-", "−") for x in range(-128, 129, 64)})

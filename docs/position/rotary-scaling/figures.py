@@ -40,7 +40,7 @@ def angles(language: str) -> str:
         group = drawsvg.Group(data_case=name, data_seen=round(seen, 4), data_to=round(reached, 4))
         write(group, text[name], x, 14, 13, font_weight="bold")
         write(group, text["lengths"][index], x, 32, 12)
-        group.append(drawsvg.Circle(x, y, _RADIUS, fill="none", stroke=INK, stroke_opacity=0.35))
+        _circle(group, x, y)
         if name == "plain":
             _arc(group, x, y, 0, reached, ACCENT_2)
         _arc(group, x, y, 0, seen, ACCENT)
@@ -51,6 +51,13 @@ def angles(language: str) -> str:
         drawing.append(group)
     desc = text["desc"]
     return finish(drawing.as_svg(header=""), f"{KEY}-angles", text["title"], desc, zoom=1.3)
+
+
+def _circle(parent: drawsvg.Group, x: float, y: float) -> None:
+    path = drawsvg.Path(fill="none", stroke=INK, stroke_opacity=0.35)
+    path.M(x + _RADIUS, y).A(_RADIUS, _RADIUS, 0, 1, 0, x - _RADIUS, y)
+    path.A(_RADIUS, _RADIUS, 0, 1, 0, x + _RADIUS, y)
+    parent.append(path)
 
 
 def _arc(parent: drawsvg.Group, x: float, y: float, start: float, end: float, colour: str) -> None:
@@ -92,7 +99,7 @@ def wavelengths(language: str) -> str:
             "llama3": (1.1e4, 2.1, "left"),
             "proportional": (6, 0.82, "left"),
         }.items():
-            axes.text(x, y, text[name], ha=where, va="center", color=_STYLES[name][0])
+            axes.text(x, y, text[name], ha=where, va="center", color=chart.INK)
         axes.plot([3.9e3, 1e4], [2.1, 2.1], color=chart.ACCENT, linewidth=0.8)  # to its label
         axes.text(3.6e6, 8.7, text["shared"], ha="right", va="center", color=chart.INK)
         axes.text(ORIGINAL * 1.2, 0.82, text["trained"], ha="left", va="center")

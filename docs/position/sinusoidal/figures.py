@@ -1,5 +1,6 @@
 """Figures of the chapter on added positions: smooth digits, dot products, learned rows."""
 
+import math
 from collections.abc import Callable
 
 import drawsvg
@@ -28,6 +29,7 @@ def _digit(axes: Axes, label: str, bottom: str | None) -> None:
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)
     chart.set_ticks(axes, "y", {0: label})
+    axes.tick_params("y", pad=6)
     ticks = (0, 8, 16, 24, LAST)
     chart.set_ticks(axes, "x", {at: str(at) if bottom else "" for at in ticks})
     if bottom:
@@ -38,28 +40,29 @@ def hands(language: str) -> str:
     """Chart binary digits beside pairs that are each half as fast as the one before."""
     text, height = texts(__file__, "hands", language), 232
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(430, height)
-        for left, name in ((44, "bits"), (262, "waves")):
-            figure.text(left / 430, 1 - 10 / height, text[name], va="center", fontweight="bold")
-        fine = torch.linspace(0, LAST, 125, dtype=torch.float64)
+        figure = chart.new_figure(400, height)
+        for left, name in ((42, "bits"), (250, "waves")):
+            figure.text(left / 400, 1 - 10 / height, text[name], va="center", fontweight="bold")
         # each pair half as fast: base 16 over four pairs
-        smooth = sinusoidal(fine, 2 * DIGITS, base=2.0**DIGITS)
         dots = sinusoidal(torch.arange(LAST + 1), 2 * DIGITS, base=2.0**DIGITS)
         for i in range(DIGITS):
             bottom = text["position"] if i == DIGITS - 1 else None
-            axes = chart.panel(figure, 44, 24 + 44 * i, 150, 36)
+            axes = chart.panel(figure, 42, 24 + 44 * i, 140, 36)
             _digit(axes, text["bit"].format(i=i), bottom)
-            bits = (torch.arange(LAST + 1) >> i) % 2
-            axes.step(range(LAST + 1), 2 * bits - 1, where="post", color=chart.ACCENT, lw=1.5,
+            turns = torch.tensor([*range(0, LAST, 2**i), LAST])  # where the digit may change
+            axes.step(turns, 2 * ((turns >> i) % 2) - 1, where="post", color=chart.ACCENT, lw=1.5,
                       gid=f"part:bit-{i}")  # fmt: skip
-            axes = chart.panel(figure, 262, 24 + 44 * i, 150, 36)
+            axes = chart.panel(figure, 250, 24 + 44 * i, 140, 36)
             _digit(axes, text["pair"].format(i=i), bottom)
-            line = {"color": chart.ACCENT, "lw": 1.5, "gid": f"part:sin-{i}"}
-            axes.plot(fine, smooth[:, 2 * i], **line)
-            axes.plot(fine, smooth[:, 2 * i + 1], color=chart.ACCENT_2, lw=1, ls="--",
+            fine = torch.linspace(0, LAST, (93, 62, 31, 31)[i] + 1, dtype=torch.float64)
+            smooth = sinusoidal(fine, 2 * DIGITS, base=2.0**DIGITS)[:, 2 * i : 2 * i + 2]
+            axes.plot(fine, smooth[:, 0], color=chart.ACCENT, lw=1.5, gid=f"part:sin-{i}")
+            axes.plot(fine, smooth[:, 1], color=chart.ACCENT_2, lw=1, ls="--",
                       gid=f"part:cos-{i}")  # fmt: skip
-            axes.plot(range(LAST + 1), dots[:, 2 * i], "s", color=chart.ACCENT, ms=2.4, mew=0,
-                      gid=f"part:dots-{i}")  # fmt: skip
+            # all dots are one path: of lines as short as they are thick
+            x = [at + side for at in range(LAST + 1) for side in (-0.3, 0.3, math.nan)]
+            y = dots[:, 2 * i].repeat_interleave(3)
+            axes.plot(x, y, color=chart.ACCENT, lw=2.8, clip_on=False, gid=f"part:dots-{i}")
         return chart.finish(figure, f"{KEY}-hands", text["title"], text["desc"])
 
 
@@ -75,8 +78,10 @@ def clocks(language: str) -> str:
         for column in range(len(WORDS)):
             x, y = 100 + 66 * column, 38 + 37 * i
             sine, cosine = places[column, i].tolist()
-            look = {"fill": SOFT, "stroke": INK, "stroke_opacity": 0.35}
-            drawing.append(drawsvg.Circle(x, y, radius, **look))
+            face = drawsvg.Path(fill=SOFT, stroke=INK, stroke_opacity=0.35)
+            face.M(x + radius, y).A(radius, radius, 0, 1, 0, x - radius, y)
+            face.A(radius, radius, 0, 1, 0, x + radius, y).Z()
+            drawing.append(face)
             faint = {"stroke": INK, "stroke_opacity": 0.3, "stroke_width": 1.2}
             drawing.append(drawsvg.Line(x, y, x, y - radius + 3, **faint))
             end = x + (radius - 3) * sine, y - (radius - 3) * cosine
@@ -102,7 +107,7 @@ def distance(language: str) -> str:
         axes.plot(along, right, color=chart.ACCENT, lw=1.8, gid="part:right")
         axes.text(-FAR + 1, right[0] - 0.12, text["right"], ha="left", va="center")
         axes.text(FAR, 1.2, text["wrong"], ha="right", va="center")
-        chart.set_ticks(axes, "x", {at: str(at).replace("-", "−") for at in (-40, -20, 0, 20, 40)})
+        chart.set_ticks(axes, "x", {at: str(at).replace("-", "−") for at in (-30, -15, 0, 15, 30)})
         chart.set_ticks(axes, "y", {0: "0", 0.5: "0.5", 1: "1"})
         axes.text(-0.09, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")
         axes.text(1, -0.24, text["along"], transform=axes.transAxes, ha="right", va="center")
