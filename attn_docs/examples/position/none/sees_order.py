@@ -16,7 +16,7 @@ def sees_order(attend, size):  # attend: b n size -> b n size, one causal layer
 sizes = {"hidden_size": 32, "intermediate_size": 32, "num_attention_heads": 4, "vocab_size": 9}
 ends = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 config = SmolLM3Config(**sizes, **ends, num_key_value_heads=2, num_hidden_layers=8)
-model = SmolLM3ForCausalLM(config).model  # or your own: from_pretrained(…, dtype=torch.float32).model
+model = SmolLM3ForCausalLM(config).model  # yours: from_pretrained(…, dtype=torch.float32)
 given = {
     "position_embeddings": model.rotary_emb(torch.zeros(1), torch.arange(8)[None]),
     "attention_mask": torch.full((8, 8), -torch.inf).triu(1)[None, None],  # 1 1 n n
