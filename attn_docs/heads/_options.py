@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from attn_docs._checks import check_flag, check_instance, check_optional_flag, is_autocast
 from attn_docs.position.rotary import RotaryEmbedding
-from attn_docs.position.rotary_scaling import DynamicScaling
 
 
 class Options(TypedDict, total=False):
@@ -43,7 +42,7 @@ def check_rotary(rotary: RotaryEmbedding | None, size: int) -> None:
 
 def check_rotary_cached(rotary: RotaryEmbedding | None) -> None:
     """Refuse, with a cache, frequencies that change: cached keys were rotated by earlier ones."""
-    if rotary is not None and isinstance(rotary.scaling, DynamicScaling):
+    if rotary is not None and rotary.scaling is not None and rotary.scaling.grows:
         raise ValueError(
             "scaling must have fixed frequencies with a cache, as .at(length) returns: cached "
             f"keys were rotated by those of a shorter text; got {rotary.scaling}"

@@ -1,7 +1,7 @@
 """What the rules of rotary scaling have in common, and what rotary positions ask of them."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -26,6 +26,7 @@ class RotaryScaling(ABC):
     """What every rule has: frequencies for the pairs, and a factor on cosine and sine."""
 
     attention: float = 1.0
+    grows: ClassVar[bool] = False  # whether the frequencies change with the length of the text
 
     @abstractmethod
     def rescale(self, pairs: Pairs) -> Tensor:

@@ -16,7 +16,6 @@ from attn_docs._checks import (
 )
 from attn_docs._renamed import renamed
 from attn_docs.position._frequencies import RotaryScaling, check_scaling, frequencies
-from attn_docs.position.rotary_scaling import DynamicScaling
 
 
 def apply_rotary(
@@ -91,7 +90,7 @@ def _cos_sin(
     """Return cosine and sine of each pair's angle at each position: (n, D/2) or (b, 1, n, D/2)."""
     dtype, positions = torch.promote_types(x.dtype, torch.float32), positions.to(x.device)
     length = None
-    if isinstance(scaling, DynamicScaling) and positions.numel():
+    if scaling is not None and scaling.grows and positions.numel():
         length = positions.amax().to(dtype) + 1  # a tensor: nothing is read from the device
     omega = frequencies(rotary_dim, theta, scaling, length, dtype=dtype, device=x.device)
     angles = positions.unsqueeze(-1) * omega  # n D/2

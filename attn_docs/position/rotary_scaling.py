@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -130,6 +131,7 @@ class DynamicScaling(RotaryScaling):
         arXiv:2309.00071 (2023).
     """
 
+    grows: ClassVar[bool] = True
     factor: float
     original_length: int
 
