@@ -57,6 +57,21 @@ def box(
     parent.append(drawsvg.Rectangle(x, y, width, height, **attributes))
 
 
+def circle(
+    parent: drawsvg.Drawing | drawsvg.Group,
+    x: float,
+    y: float,
+    radius: float,
+    *,
+    fill: str = "none",
+) -> None:
+    """Draw a circle, such as the face of a clock, as a path: figures have few elements."""
+    path = drawsvg.Path(fill=fill, stroke=INK, stroke_width=1, stroke_opacity=0.35)
+    path.M(x + radius, y).A(radius, radius, 0, 1, 0, x - radius, y)
+    path.A(radius, radius, 0, 1, 0, x + radius, y)
+    parent.append(path)
+
+
 def arrow(
     parent: drawsvg.DrawingParentElement, *points: tuple[float, float], radius: float = 6
 ) -> None:

@@ -7,7 +7,7 @@ import drawsvg
 import matplotlib.style
 
 from docs._kit import chart
-from docs._kit.draw import ACCENT, ACCENT_2, INK, canvas, finish, write
+from docs._kit.draw import ACCENT, ACCENT_2, INK, canvas, circle, finish, write
 from docs._kit.text import texts
 
 from .tables import DIM, FACTOR, ORIGINAL, RULES, SHARE, THETA, frequencies
@@ -40,7 +40,7 @@ def angles(language: str) -> str:
         group = drawsvg.Group(data_case=name, data_seen=round(seen, 4), data_to=round(reached, 4))
         write(group, text[name], x, 14, 13, font_weight="bold")
         write(group, text["lengths"][index], x, 32, 12)
-        _circle(group, x, y)
+        circle(group, x, y, _RADIUS)
         if name == "plain":
             _arc(group, x, y, 0, reached, ACCENT_2)
         _arc(group, x, y, 0, seen, ACCENT)
@@ -51,13 +51,6 @@ def angles(language: str) -> str:
         drawing.append(group)
     desc = text["desc"]
     return finish(drawing.as_svg(header=""), f"{KEY}-angles", text["title"], desc, zoom=1.3)
-
-
-def _circle(parent: drawsvg.Group, x: float, y: float) -> None:
-    path = drawsvg.Path(fill="none", stroke=INK, stroke_opacity=0.35)
-    path.M(x + _RADIUS, y).A(_RADIUS, _RADIUS, 0, 1, 0, x - _RADIUS, y)
-    path.A(_RADIUS, _RADIUS, 0, 1, 0, x + _RADIUS, y)
-    parent.append(path)
 
 
 def _arc(parent: drawsvg.Group, x: float, y: float, start: float, end: float, colour: str) -> None:

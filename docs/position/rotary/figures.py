@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attn_docs import apply_rotary
 from docs._kit import chart
-from docs._kit.draw import ACCENT, ACCENT_2, INK, ON_ACCENT, box, canvas, finish, write
+from docs._kit.draw import ACCENT, ACCENT_2, INK, ON_ACCENT, box, canvas, circle, finish, write
 from docs._kit.text import texts
 
 from .tables import MODELS, Model, turned_once, wavelengths
@@ -31,13 +31,6 @@ def rotated(vector: tuple[float, ...], position: int, *, theta: float = 10000.0)
     """Return a vector rotated by its position."""
     x = torch.tensor(vector, dtype=torch.float64).view(1, 1, 1, -1)
     return apply_rotary(x, torch.tensor([position]), theta=theta).flatten().tolist()
-
-
-def _circle(parent: drawsvg.Group, x: float, y: float, radius: float) -> None:
-    path = drawsvg.Path(fill="none", stroke=INK, stroke_width=1, stroke_opacity=0.35)
-    path.M(x + radius, y).A(radius, radius, 0, 1, 0, x - radius, y)
-    path.A(radius, radius, 0, 1, 0, x + radius, y)
-    parent.append(path)
 
 
 def _needle(parent: drawsvg.Group, x: float, y: float, tip: complex, **attributes: object) -> None:
@@ -82,7 +75,7 @@ def same_distance(language: str) -> str:
         for row, line in enumerate(text["sentences"][2 * index : 2 * index + 2]):
             write(group, line, x, 38 + 16 * row, 13, font_weight="bold")
         write(group, text["places"].format(cat=cat, chased=chased), x, 76, 12)
-        _circle(group, x, y, 10**0.5 * UNIT)
+        circle(group, x, y, 10**0.5 * UNIT)
         _sector(group, x, y, 22, key, query)
         _needle(group, x, y, key * UNIT, stroke=ACCENT_2, data_vector="key")
         _needle(group, x, y, query * UNIT, stroke=ACCENT, data_vector="query")
@@ -111,7 +104,7 @@ def dials(language: str) -> str:
         numbers = rotated((1.0,) * 32 + (0.0,) * 32, position)
         for column, pair in enumerate(DIAL_PAIRS):
             group = drawsvg.Group(data_pair=pair, data_position=position)
-            _circle(group, x_of(column), y_of(row), radius)
+            circle(group, x_of(column), y_of(row), radius)
             tip = complex(numbers[pair], numbers[pair + 32]) * radius
             _needle(group, x_of(column), y_of(row), tip, stroke=ACCENT, data_hand=1)
             drawing.append(group)

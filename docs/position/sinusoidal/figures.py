@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from attn_docs import sinusoidal
 from attn_docs.sentence import WORDS
 from docs._kit import chart
-from docs._kit.draw import ACCENT, INK, SOFT, canvas, finish, write
+from docs._kit.draw import ACCENT, INK, SOFT, canvas, circle, finish, write
 from docs._kit.measured import load
 from docs._kit.text import texts
 
@@ -78,10 +78,7 @@ def clocks(language: str) -> str:
         for column in range(len(WORDS)):
             x, y = 100 + 66 * column, 38 + 37 * i
             sine, cosine = places[column, i].tolist()
-            face = drawsvg.Path(fill=SOFT, stroke=INK, stroke_opacity=0.35)
-            face.M(x + radius, y).A(radius, radius, 0, 1, 0, x - radius, y)
-            face.A(radius, radius, 0, 1, 0, x + radius, y).Z()
-            drawing.append(face)
+            circle(drawing, x, y, radius, fill=SOFT)
             faint = {"stroke": INK, "stroke_opacity": 0.3, "stroke_width": 1.2}
             drawing.append(drawsvg.Line(x, y, x, y - radius + 3, **faint))
             end = x + (radius - 3) * sine, y - (radius - 3) * cosine
