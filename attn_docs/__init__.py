@@ -1,6 +1,11 @@
 """Attention mechanisms in plain PyTorch, as taught and verified on the attn-docs site."""
 
 from attn_docs._renamed import renamed
+from attn_docs.checkpoints.from_hugging_face import from_hugging_face
+from attn_docs.checkpoints.models import models
+from attn_docs.checkpoints.steadier import SinkAttention, sink_attention, softcap_attention
+from attn_docs.checkpoints.whole_model import whole_model
+from attn_docs.checkpoints.window import window
 from attn_docs.foundations.additive import AdditiveAttention
 from attn_docs.foundations.bilinear import BilinearAttention
 from attn_docs.foundations.kernel_regression import KernelRegression, nadaraya_watson
@@ -120,6 +125,7 @@ __all__ = [
     "ScaledDotProductSelfAttention",
     "ScoreAttention",
     "SelfAttention",
+    "SinkAttention",
     "YaRNScaling",
     "alibi_bias",
     "alibi_slopes",
@@ -136,6 +142,7 @@ __all__ = [
     "document_positions",
     "encode_step_by_step",
     "flash_attention",
+    "from_hugging_face",
     "grouped_query_attention_broadcast",
     "grouped_query_attention_repeat",
     "grouped_query_to_multi_head",
@@ -149,6 +156,7 @@ __all__ = [
     "masked_softmax",
     "merge_attention",
     "merge_heads",
+    "models",
     "multi_head_to_grouped_query",
     "nadaraya_watson",
     "packed_attention",
@@ -162,13 +170,17 @@ __all__ = [
     "rotary_to_half_split",
     "rotary_to_interleaved",
     "scaled_dot_product_attention",
+    "sink_attention",
     "sinusoidal",
     "sliding_window_mask",
+    "softcap_attention",
     "split_heads",
     "split_kv_attention",
     "stable_softmax",
     "t5_bucket",
     "which_kernel",
+    "whole_model",
+    "window",
 ]
 
 __getattr__ = renamed(__name__)

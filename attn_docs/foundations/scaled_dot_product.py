@@ -177,10 +177,7 @@ def scaled_dot_product_attention(
     check_probability("dropout_p", dropout_p)
     check_options(attn_mask, is_causal, scale, shape, query)
     weights = _weights(query, key, attn_mask, is_causal, scale, enable_gqa)  # … n m
-    weights = torch.dropout(weights, dropout_p, train=True)
-    if enable_gqa:
-        value = _repeat_heads(value, query.size(-3))
-    return (weights @ at_least_float32(value)).to(query.dtype)  # … n e
+    return _mix(weights, value, dropout_p, enable_gqa).to(query.dtype)  # … n e
 
 
 def _weights(
@@ -191,17 +188,32 @@ def _weights(
     scale: float | None,
     enable_gqa: bool,
 ) -> Tensor:
+    scores = _hide_later(_scores(query, key, scale, enable_gqa), is_causal)
+    return _masked_softmax(scores, attn_mask, -1)
+
+
+def _scores(query: Tensor, key: Tensor, scale: float | None, enable_gqa: bool) -> Tensor:
     query, key = at_least_float32(query), at_least_float32(key)
     if enable_gqa:
         key = _repeat_heads(key, query.size(-3))
     if scale is None:
         # without components every score is 0 anyway
         scale = 1 / math.sqrt(max(query.size(-1), 1))
-    scores = query @ key.mT * scale  # … n m
-    if is_causal:
-        allowed = causal_mask(query.size(-2), key.size(-2), device=query.device)
-        scores = scores.masked_fill(~allowed, float("-inf"))
-    return _masked_softmax(scores, attn_mask, -1)
+    return query @ key.mT * scale  # … n m
+
+
+def _hide_later(scores: Tensor, is_causal: bool) -> Tensor:
+    if not is_causal:
+        return scores
+    allowed = causal_mask(scores.size(-2), scores.size(-1), device=scores.device)
+    return scores.masked_fill(~allowed, float("-inf"))
+
+
+def _mix(weights: Tensor, value: Tensor, dropout_p: float, enable_gqa: bool) -> Tensor:
+    weights = torch.dropout(weights, dropout_p, train=True)
+    if enable_gqa:
+        value = _repeat_heads(value, weights.size(-3))
+    return weights @ at_least_float32(value)
 
 
 def _masked_softmax(scores: Tensor, mask: Tensor | None, dim: int) -> Tensor:

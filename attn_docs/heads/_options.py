@@ -23,6 +23,10 @@ class Options(TypedDict, total=False):
     window: int | None
     attend: Callable[..., Tensor]
     rotary: RotaryEmbedding | None
+    q_norm: nn.Module | None
+    k_norm: nn.Module | None
+    v_norm: nn.Module | None
+    gate: nn.Module | None
 
 
 def has_biases(bias: bool, qkv_bias: bool | None, out_bias: bool | None) -> tuple[bool, bool]:
@@ -61,6 +65,32 @@ def one_hot(kept: Tensor | None, m: int, *, like: Tensor) -> Tensor:
     rows = torch.arange(m, device=like.device)
     rows = (rows if kept is None else kept).unsqueeze(-1) == rows  # F.one_hot reads its input back
     return rows.to(like.dtype).expand(*like.shape[:2], -1, -1)
+
+
+def normed(norm: nn.Module | None, heads: Tensor) -> Tensor:
+    """Return heads (batch, heads, length, head_dim) normalised, or as they are if None is given."""
+    if norm is None:
+        return heads
+    made: Tensor = norm(heads)
+    if made.shape != heads.shape:
+        raise ValueError(
+            f"a norm must return the shape that it gets, {tuple(heads.shape)}; "
+            f"got {tuple(made.shape)}"
+        )
+    return made
+
+
+def gated(heads: Tensor, gate: Tensor, num_heads: int) -> Tensor:
+    """Multiply merged heads (batch, n, h·head_dim) by a gate's sigmoid, by head or by element."""
+    batch, n, size = heads.shape
+    if gate.shape == (batch, n, num_heads):
+        gate = gate.repeat_interleave(size // num_heads, dim=-1)
+    if gate.shape != heads.shape:
+        raise ValueError(
+            f"gate must return (batch, n, heads) = ({batch}, {n}, {num_heads}) or "
+            f"(batch, n, heads·head_dim) = {tuple(heads.shape)}; got {tuple(gate.shape)}"
+        )
+    return heads * gate.sigmoid()
 
 
 def set_options(module: nn.Module, *names: str) -> str:

@@ -35,6 +35,9 @@ def to_torch(ours: "MultiHeadAttention") -> nn.MultiheadAttention:
     for name, value in (("scale", ours.scale), ("window", ours.window)):
         if value is not None:
             raise ValueError(f"{name} must be None in PyTorch's module; got {value}")
+    for name in ("q_norm", "k_norm", "v_norm", "gate"):
+        if (value := getattr(ours, name)) is not None:
+            raise ValueError(f"{name} must be None in PyTorch's module; got {value}")
     if (ours.q_proj.bias is None) != (ours.out_proj.bias is None):
         raise ValueError(
             "qkv_bias must be out_bias in PyTorch's module; "

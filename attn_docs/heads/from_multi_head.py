@@ -1,9 +1,10 @@
 """From multi-head attention to shared keys and values, and back."""
 
+import copy
 from collections.abc import Callable
 from typing import TypeVar
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from attn_docs._checks import check_divides, check_size
 from attn_docs._renamed import renamed
@@ -37,11 +38,12 @@ def multi_head_to_grouped_query(
 
     Returns:
         A new module of the same dtype and device, in the same mode, with the same dropout,
-        `attend` and `rotary`. `module` is not changed.
+        `attend` and `rotary`, and copies of its norms and gate. `module` is not changed.
 
     Raises:
         TypeError: If an argument has the wrong type.
-        ValueError: If `num_kv_heads` does not divide, or `method` is not one of the three.
+        ValueError: If `num_kv_heads` does not divide, `method` is not one of the three, or keys or
+            values have a norm that differs between heads.
 
     Example:
         ```python
@@ -86,10 +88,11 @@ def grouped_query_to_multi_head(module: MultiHeadAttention) -> MultiHeadAttentio
 
     Returns:
         A new module of the same dtype and device, in the same mode, with the same dropout,
-        `attend` and `rotary`. `module` is not changed.
+        `attend` and `rotary`, and copies of its norms and gate. `module` is not changed.
 
     Raises:
         TypeError: If `module` is not one of the three.
+        ValueError: If keys or values have a norm that differs between heads.
 
     Example:
         ```python
@@ -119,6 +122,14 @@ __getattr__ = renamed(__name__)
 def _check_module(module: MultiHeadAttention) -> None:
     if not isinstance(module, MultiHeadAttention):
         raise TypeError(f"module must be a MultiHeadAttention; got {type(module).__name__}")
+    for name in ("k_norm", "v_norm"):
+        norm: nn.Module | None = getattr(module, name)
+        for size in () if norm is None else [tuple(p.shape) for p in norm.parameters()]:
+            if size != (module.head_dim,):
+                raise ValueError(
+                    f"{name} must be the same for all heads, with weights of head_dim = "
+                    f"{module.head_dim} elements; got weights of shape {size}"
+                )
 
 
 def _options(module: MultiHeadAttention) -> Options:
@@ -130,8 +141,12 @@ def _options(module: MultiHeadAttention) -> Options:
         "dropout": module.dropout,
         "scale": module.scale,
         "window": module.window,
-        "attend": module.attend,
+        "attend": copy.deepcopy(module.attend),  # a module's parameters; a function is itself
         "rotary": module.rotary,
+        "q_norm": copy.deepcopy(module.q_norm),
+        "k_norm": copy.deepcopy(module.k_norm),
+        "v_norm": copy.deepcopy(module.v_norm),
+        "gate": copy.deepcopy(module.gate),
     }
 
 

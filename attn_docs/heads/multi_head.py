@@ -28,7 +28,9 @@ from attn_docs.heads._options import (
     cache_dtype,
     check_rotary,
     check_rotary_cached,
+    gated,
     has_biases,
+    normed,
     one_hot,
     set_options,
 )
@@ -138,6 +140,13 @@ class MultiHeadAttention(nn.Module):
         attend: The attention function, called as PyTorch's, with `enable_gqa=True` where heads
             share keys. Pass `attn_docs.scaled_dot_product_attention` to see the formula at work.
         rotary: Rotates queries and keys by their positions; none are used if None.
+        q_norm: Normalises the queries of each head before they are rotated, as
+            `torch.nn.RMSNorm(head_dim)` does in Qwen3; called with (batch, h, n, head_dim).
+        k_norm: The same for keys, which a cache holds normalised; (batch, g, m, head_dim).
+        v_norm: The same for values.
+        gate: Called with `x`; the sigmoid of what it returns multiplies what the heads return,
+            before `out_proj`. `torch.nn.Linear(embed_dim, h)` makes one factor for each head, one
+            with h·head_dim outputs a factor for each element.
 
     Attributes:
         q_proj: Linear layer from `embed_dim` to h·head_dim.
@@ -184,6 +193,10 @@ class MultiHeadAttention(nn.Module):
         window: int | None = None,
         attend: Callable[..., Tensor] = F.scaled_dot_product_attention,
         rotary: RotaryEmbedding | None = None,
+        q_norm: nn.Module | None = None,
+        k_norm: nn.Module | None = None,
+        v_norm: nn.Module | None = None,
+        gate: nn.Module | None = None,
     ) -> None:
         super().__init__()
         kv_dim = embed_dim if kv_dim is None else kv_dim
@@ -195,6 +208,9 @@ class MultiHeadAttention(nn.Module):
             check_size("window", window)
         check_callable("attend", attend)
         check_rotary(rotary, head_dim)
+        for name, module in (("q", q_norm), ("k", k_norm), ("v", v_norm)):
+            check_instance(f"{name}_norm", module, nn.Module)
+        check_instance("gate", gate, nn.Module)
         num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         check_size("num_kv_heads", num_kv_heads)
         check_divides("num_kv_heads", num_kv_heads, "num_heads", num_heads)
@@ -210,6 +226,7 @@ class MultiHeadAttention(nn.Module):
         self.k_proj = nn.Linear(kv_dim, num_kv_heads * head_dim, bias=qkv_bias)
         self.v_proj = nn.Linear(kv_dim, num_kv_heads * head_dim, bias=qkv_bias)
         self.out_proj = nn.Linear(num_heads * head_dim, embed_dim, bias=out_bias)
+        self.q_norm, self.k_norm, self.v_norm, self.gate = q_norm, k_norm, v_norm, gate
 
     def forward(
         self,
@@ -258,7 +275,7 @@ class MultiHeadAttention(nn.Module):
         n, m = self._check(x, context, is_causal, need_weights, cache, positions)
         is_causal = cache is not None if is_causal is None else is_causal
 
-        query = split_heads(self.q_proj(x), self.num_heads)  # b h n d
+        query = normed(self.q_norm, split_heads(self.q_proj(x), self.num_heads))  # b h n d
         key, value = self._key_value(x if context is None else context)  # b g m d
         if self.rotary is not None:
             positions = torch.arange(m - n, m, device=x.device) if positions is None else positions
@@ -278,7 +295,10 @@ class MultiHeadAttention(nn.Module):
             options["enable_gqa"] = True
         dropout_p = self.dropout if self.training else 0.0
         heads = self.attend(query, key, value, mask, dropout_p, is_causal, **options)  # b h n d
-        output: Tensor = self.out_proj(merge_heads(heads))  # b n embed_dim
+        heads = merge_heads(heads)  # b n h·d
+        if self.gate is not None:
+            heads = gated(heads, self.gate(x), self.num_heads)
+        output: Tensor = self.out_proj(heads)  # b n embed_dim
         if not need_weights:
             return output
         # the weighted mean of the rows of the identity is the weights themselves
@@ -324,7 +344,7 @@ class MultiHeadAttention(nn.Module):
         # every query reads all keys and values: a copy with a head's rows in a row pays
         key = split_heads(self.k_proj(context), self.num_kv_heads).contiguous()  # b g m d
         value = split_heads(self.v_proj(context), self.num_kv_heads).contiguous()  # b g m d
-        return key, value
+        return normed(self.k_norm, key), normed(self.v_norm, value)
 
     def _refuse_context(self, cache: KVCache | None, is_causal: bool | None) -> None:
         others = {"a cache": cache, "rotary positions": self.rotary, "a window": self.window}
@@ -404,7 +424,7 @@ class MultiHeadAttention(nn.Module):
 
         Raises:
             ValueError: If heads share keys and values, num_heads·head_dim is not `embed_dim`, the
-                biases are set apart, there is a scale or a window, or positions are rotary:
-                PyTorch's module has none of these.
+                biases are set apart, there is a scale, a window, a norm or a gate, or positions
+                are rotary: PyTorch's module has none of these.
         """
         return _torch.to_torch(self)

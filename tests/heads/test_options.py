@@ -28,6 +28,7 @@ FORMS = {
 }
 forms = pytest.mark.parametrize("make", FORMS.values(), ids=FORMS)
 ROTARY = RotaryEmbedding(4)
+NORM, GATE = nn.RMSNorm(4), nn.Linear(24, 6)
 # each option, another value than its default, and how the module shows that it is heard
 CASES: dict[str, tuple[object, Callable[[MultiHeadAttention], object]]] = {
     "kv_dim": (10, lambda module: module.v_proj.in_features),
@@ -40,6 +41,10 @@ CASES: dict[str, tuple[object, Callable[[MultiHeadAttention], object]]] = {
     "window": (3, lambda module: module.new_cache(1, 9).window),
     "attend": (scaled_dot_product_attention, lambda module: module.attend),
     "rotary": (ROTARY, lambda module: module.rotary),
+    "q_norm": (NORM, lambda module: module.q_norm),
+    "k_norm": (NORM, lambda module: module.k_norm),
+    "v_norm": (NORM, lambda module: module.v_norm),
+    "gate": (GATE, lambda module: module.gate),
 }
 
 

@@ -1,0 +1,1 @@
+"""Attention as today's models have it, and their own layers as this book's."""

@@ -1,0 +1,6 @@
+"""TODO: the idea in 25 lines at most, shapes at their ends; last, compare with the package's."""
+
+from attn_docs import whole_model
+
+print(whole_model.__name__)
+#> whole_model

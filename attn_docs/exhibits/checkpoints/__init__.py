@@ -1,0 +1,1 @@
+"""The part Today's models."""
