@@ -18,6 +18,63 @@ from attn_docs.foundations.scaled_dot_product import (
     _mix,
     _scores,
 )
+from attn_docs.heads.multi_head import merge_heads, split_heads
+
+
+class AcrossHeads(nn.Module):
+    r"""A norm of queries or keys over all heads at once, to be a module's `q_norm` or `k_norm`.
+
+    $$\operatorname{split}\bigl(\operatorname{norm}(\operatorname{merge}(Q))\bigr)$$
+
+    A module with heads gives its norms (batch, heads, length, head_dim), so that
+    `torch.nn.RMSNorm(head_dim)` divides each head by a size of its own, as in Qwen3 and Gemma 3.
+    Within `AcrossHeads` a norm sees the heads side by side and divides all of them by one size, as
+    in OLMo 2: `AcrossHeads(torch.nn.RMSNorm(num_heads * head_dim))`.
+
+    Args:
+        norm: Called with (batch, length, heads·head_dim), returns that shape.
+
+    Attributes:
+        norm: The module that was given.
+
+    Raises:
+        TypeError: If `norm` is not a module.
+        ValueError: When called, if the input does not have 4 axes, or `norm` returns another
+            shape.
+
+    Example:
+        ```python
+        import torch
+
+        from attn_docs import AcrossHeads, GroupedQueryAttention
+
+        q_norm, k_norm = torch.nn.RMSNorm(24), torch.nn.RMSNorm(8)  # 6 and 2 heads of 4
+        norms = {"q_norm": AcrossHeads(q_norm), "k_norm": AcrossHeads(k_norm)}
+        attend = GroupedQueryAttention(embed_dim=24, num_heads=6, num_kv_heads=2, **norms)
+        print(tuple(attend(torch.randn(2, 5, 24)).shape), len(attend.q_norm.norm.weight))
+        #> (2, 5, 24) 24
+        ```
+
+    Reference:
+        OLMo Team, "2 OLMo 2 Furious", arXiv:2501.00656 (2025).
+    """
+
+    def __init__(self, norm: nn.Module) -> None:
+        super().__init__()
+        if not isinstance(norm, nn.Module):
+            raise TypeError(f"norm must be a Module; got {type(norm).__name__}")
+        self.norm = norm
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise heads (batch, heads, length, head_dim) as if they were one."""
+        merged = merge_heads(x)  # b n h·d
+        made: Tensor = self.norm(merged)  # b n h·d
+        if made.shape != merged.shape:
+            raise ValueError(
+                f"norm must return the shape that it gets, {tuple(merged.shape)}; "
+                f"got {tuple(made.shape)}"
+            )
+        return split_heads(made, x.size(1))  # b h n d
 
 
 def softcap_attention(
