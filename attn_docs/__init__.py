@@ -5,7 +5,9 @@ from attn_docs.checkpoints.from_hugging_face import from_hugging_face
 from attn_docs.checkpoints.models import models
 from attn_docs.checkpoints.steadier import (
     AcrossHeads,
+    DifferentialAttention,
     SinkAttention,
+    differential_attention,
     sink_attention,
     softcap_attention,
 )
@@ -107,6 +109,7 @@ __all__ = [
     "ContextCache",
     "CrossAttention",
     "DecodeCost",
+    "DifferentialAttention",
     "DotProductAttention",
     "DynamicScaling",
     "FusedSelfAttention",
@@ -143,6 +146,7 @@ __all__ = [
     "causal_mask",
     "cu_seqlens",
     "decode_cost",
+    "differential_attention",
     "document_ids",
     "document_mask",
     "document_positions",
