@@ -79,9 +79,7 @@ def loaded(ours: GroupedQueryAttention, layer: nn.Module, names: dict[str, str])
     ours.load_state_dict(state)
 
 
-def assert_same(
-    ours: GroupedQueryAttention, layer: nn.Module, *, tolerance: float = 1e-11
-) -> None:
+def assert_same(ours: GroupedQueryAttention, layer: nn.Module, *, tolerance: float = 1e-11) -> None:
     """Compare output and the gradients of input and of the matrices that both have."""
     x = normal(2, N, EMBED).requires_grad_()
     weight = normal(2, N, EMBED, seed=5)

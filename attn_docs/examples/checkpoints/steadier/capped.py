@@ -1,0 +1,8 @@
+import torch
+
+cap = 50.0  # Gemma 2's
+scores = torch.tensor([1.0, 10.0, 50.0, 100.0, 200.0, 400.0], requires_grad=True)
+capped = cap * torch.tanh(scores / cap)
+(slope,) = torch.autograd.grad(capped.sum(), scores)
+for score, within, passed in zip(scores.tolist(), capped.tolist(), slope.tolist(), strict=True):
+    print(f"{score:5.0f} becomes {within:6.2f}; of a gradient passes {passed:.4f}")
