@@ -206,7 +206,7 @@ def test_a_cap_bounds_the_ratio_of_two_weights(size: float) -> None:
     assert ratio.max() <= math.exp(2 * 3.0) * (1 + 1e-9)
 
 
-@pytest.mark.formula(r"|s_{ij}| \le \sqrt{d}\, \max_a |g_a|\, \max_a |g_a'|")
+@pytest.mark.formula(r"|s_{ij}| \le \sqrt{d}\, \max_a |\gamma_a|\, \max_a |\gamma_a'|")
 def test_norms_bound_every_score_and_the_bound_is_reached() -> None:
     q, k = 100 * normal(50, D, seed=1), 100 * normal(50, D, seed=2)
     g_q, g_k = normal(D, seed=3), normal(D, seed=4)

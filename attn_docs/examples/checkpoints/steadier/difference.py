@@ -15,5 +15,10 @@ rows = [
     differential_attention(query, key, identity, lam=lam)[0, 0] for lam in (0.0, 0.5, 0.8)
 ]  # each n m
 print(labelled(torch.cat(rows), ["λ = 0", "λ = 0.5", "λ = 0.8"], WORDS))
+#>             the     cat  sleeps      it  dreams
+#> λ = 0      0.10    0.59    0.10    0.10    0.10
+#> λ = 0.5    0.00    0.49    0.00    0.00    0.00
+#> λ = 0.8   -0.06    0.43   -0.06   -0.06   -0.06
 plain = scaled_dot_product_attention(q, k, identity[0, 0])
 print(torch.allclose(rows[0], plain))
+#> True

@@ -12,3 +12,4 @@ def attend(query, key, value, is_causal=False):
 
 
 print(check_attention(attend, softcap=20.0).verdict)
+#> failed

@@ -12,3 +12,4 @@ output = scores.softmax(dim=-1)[..., :-1] @ value  # b h n d
 
 right = sink_attention(query, key, value, sinks=sinks)
 print(torch.allclose(output, right, atol=1e-5))
+#> False

@@ -13,3 +13,4 @@ fused = torch.sigmoid(lse - sinks[:, None]).unsqueeze(-1) * output  # b h n d
 
 formula = sink_attention(query, key, value, is_causal=True, sinks=sinks)
 print(torch.allclose(fused, formula, atol=1e-5))
+#> True

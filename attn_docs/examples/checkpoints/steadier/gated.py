@@ -31,8 +31,10 @@ angles = torch.arange(n)[:, None] * 10000.0 ** (-torch.arange(0, 16, 2) / 16)  #
 angles = torch.cat([angles, angles], dim=-1)[None]  # 1 n d
 right, _ = theirs(x, (angles.cos(), angles.sin()), attention_mask=None)
 print(torch.allclose(ours(x, is_causal=True), right, atol=1e-4))
+#> True
 
 nn.init.zeros_(gate.weight)  # sigmoid(0) is ½
 halved = ours(x, is_causal=True)
 ours.gate = None
 print(torch.allclose(halved, ours(x, is_causal=True) / 2, atol=1e-4))
+#> True

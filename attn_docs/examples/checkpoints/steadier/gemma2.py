@@ -37,3 +37,6 @@ for told, options in {
 }.items():
     found = ours(**options)(x, is_causal=True)
     print(f"{told}: off by {((found - right).norm() / right.norm()).item():.2f}")
+#> scale and cap: off by 0.00
+#> no cap: off by 0.79
+#> no scale: off by 0.02

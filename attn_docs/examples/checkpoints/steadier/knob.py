@@ -21,3 +21,7 @@ for name, attend, knob in [
     ("softcap, ignored", ignores, {"softcap": 5.0}),
 ]:
     print(f"{name}: moved by {moved(attend, **knob):.2f}")
+#> scale: moved by 0.14
+#> softcap: moved by 0.77
+#> sinks: moved by 0.41
+#> softcap, ignored: moved by 0.00

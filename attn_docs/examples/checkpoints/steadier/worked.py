@@ -19,3 +19,8 @@ for name, seen in (("the cat sleeps it dreams", x), ("it dreams", x[3:])):
 #> the cat sleeps it dreams: a sum of 12, of which the words keep 0.7500
 #> it dreams: a sum of 2, of which the words keep 0.3333
 print(labelled(torch.cat(rows), names, MEANINGS))
+#>                                        definite    animal    asleep  dreaming
+#> the cat sleeps it dreams, plain            0.08      0.67      0.08      0.08
+#> the cat sleeps it dreams, with a sink      0.06      0.50      0.06      0.06
+#> it dreams, plain                           0.00      0.00      0.00      0.50
+#> it dreams, with a sink                     0.00      0.00      0.00      0.17
