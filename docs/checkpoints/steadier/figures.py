@@ -26,16 +26,16 @@ def line(language: str) -> str:
     """Draw the nine stages, and at which of them each of the six stands."""
     text = texts(__file__, "line", language)
     names, stands = texts(draw.__file__, "stages", language), text["stands"]
-    width, height = 108, 62
+    width, height = 106, 42
 
     def stage(group: drawsvg.Group, name: str, x: float, y: float) -> None:
-        lines = stands.get(name, [])
+        here = name in stands
         box(group, x, y, width, height)
-        box(group, x, y, width, 24, lit=bool(lines))
-        told = {"font_weight": "bold", "fill": ON_ACCENT} if lines else {}
-        write(group, names[name], x + width / 2, y + 12, 13, **told)
-        for index, each in enumerate(lines):
-            write(group, each, x + width / 2, y + 35 + 16 * index, 12)
+        box(group, x, y, width, 22, lit=here)
+        told = {"font_weight": "bold", "fill": ON_ACCENT} if here else {}
+        write(group, names[name], x + width / 2, y + 11, 13, **told)
+        if here:
+            write(group, stands[name], x + width / 2, y + 31, 12)
 
     drawing = stage_grid(width, height, stage)
     return finish(drawing.as_svg(header=""), f"{KEY}-line", text["title"], text["desc"])
@@ -107,7 +107,7 @@ def sink(language: str) -> str:
         write(drawing, label, 8, y + 42, 12, text_anchor="start")
         told.append((kept, whole))
     desc = text["desc"].format(a=told[0][0], b=told[0][1], c=told[1][0], d=told[1][1])
-    return finish(drawing.as_svg(header=""), f"{KEY}-sink", text["title"], desc, zoom=1.4)
+    return finish(drawing.as_svg(header=""), f"{KEY}-sink", text["title"], desc)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {"line": line, "growth": growth, "sink": sink}

@@ -32,33 +32,35 @@ MODELS = {
     "DiffLlama": ("diffllama", "DiffLlama", "DiffLlama", 0),
 }
 
+KINDS = (
+    ("scale", "own"),
+    ("norm", "head"),
+    ("norm", "across"),
+    ("cap", "yes"),
+    ("sink", "yes"),
+    ("gate", "yes"),
+    ("differential", "yes"),
+)
+
 
 def of_seeds(found: Measurement, quantity: str, **of: str | int) -> list[float]:
     """Return what was measured with each seed."""
     return [found(quantity, seed=seed, **of) for seed in SEEDS]
 
 
-def ranged(values: list[float], form: Callable[[float], str], text: str) -> str:
+def ranged(values: list[float], text: str) -> str:
     """Return the least and the greatest value, or one if both look the same."""
-    least, most = form(min(values)), form(max(values))
+    least, most = (f"{value:.2f}" for value in (min(values), max(values)))
     return least if least == most else text.format(least=least, most=most)
 
 
 def growth(language: str) -> str:
-    """Return accuracy and largest score of each way at each rate."""
+    """Return the accuracy of each way at each rate."""
     text, found = texts(__file__, "growth", language), load(__file__)["growth"]
-    forms: dict[str, Callable[[float], str]] = {
-        "accuracy": "{:.2f}".format,
-        "largest": "{:,.0f}".format,
-    }
     rows = []
-    for quantity, form in forms.items():
-        for way in WAYS:
-            cells = (
-                ranged(of_seeds(found, quantity, way=way, rate=str(rate)), form, text["range"])
-                for rate in RATES
-            )
-            rows.append((f"{text[quantity]}, {text[way]}", *cells))
+    for way in WAYS:
+        every = (of_seeds(found, "accuracy", way=way, rate=str(rate)) for rate in RATES)
+        rows.append((text[way], *(ranged(values, text["range"]) for values in every)))
     header = (text["rate"], *(str(rate) for rate in RATES))
     caption = text["caption"].format(steps=STEPS, cap=f"{CAP:.0f}")
     return f"{table(header, rows)}\n\n{found.caption(caption, language)}"
@@ -109,17 +111,17 @@ def has(name: str) -> dict[str, str]:
 
 
 def models(language: str) -> str:
-    """Return which model has which of the six."""
+    """Return which models have each of the six."""
     text = texts(__file__, "models", language)
+    found = {name: has(name) for name in MODELS}
     rows = []
-    for name in MODELS:
-        found = has(name)
-        cells = (
-            text[str(v)] if v and isinstance(v, str) else "●" * bool(v) for v in found.values()
-        )
-        rows.append((name, *cells))
+    for kind, of in KINDS:
+        having = [name for name, each in found.items() if each[kind] == of]
+        rows.append((text[f"{kind}_{of}"], text["join"].join(having)))
+    plain = [name for name, each in found.items() if set(each.values()) == {"no"}]
+    rows.append((text["none"], text["join"].join(plain)))
     caption = text["caption"].format(transformers=installed())
-    return f"{table(text['header'], rows, words=range(7))}\n\n{caption}"
+    return f"{table(text['header'], rows, words=range(2))}\n\n{caption}"
 
 
 def installed() -> str:
