@@ -1,5 +1,6 @@
 """Figures of the chapter on steadier attention: where each stands, scores that grow, a sink."""
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -86,22 +87,17 @@ def sink(language: str) -> str:
     for row, first in enumerate((0, 3)):
         y, x = 18 + 92 * row, 8.0
         words, exps = shares(first)
-        for word, exp in zip((*words, text["sink"]), (*exps, SINK), strict=True):
-            is_sink = word == text["sink"]
-            wide = exp * _UNIT
-            colour = {
-                "fill": ACCENT_2 if is_sink else ACCENT,
-                "fill_opacity": 0.25 + 0.5 * (exp > 1),
-            }
-            drawing.append(
-                drawsvg.Rectangle(
-                    x, y, wide, 26, stroke=INK, stroke_opacity=0.35, data_exp=exp, **colour
-                )
-            )
-            write(drawing, str(exp), x + wide / 2, y + 13, 12)
-            if is_sink or exp > 1:
-                write(drawing, word, x + wide / 2, y - 9, 12)
-            x += wide
+        for exp in (*exps, SINK):
+            fill = {"fill": ACCENT_2 if exp == SINK else ACCENT, "fill_opacity": 0.35}
+            edge = {"stroke": INK, "stroke_opacity": 0.35}
+            drawing.append(drawsvg.Rectangle(x, y, exp * _UNIT, 26, data_exp=exp, **fill, **edge))
+            write(drawing, str(exp), x + exp * _UNIT / 2, y + 13, 12)
+            x += exp * _UNIT
+        cat = words.index("cat") if "cat" in words else 0
+        ends = (0, cat, cat + (cat > 0), len(exps), len(exps) + 1)
+        for left, right in itertools.pairwise(dict.fromkeys(ends)):
+            middle = 8 + _UNIT * (sum(exps[:left]) + sum((*exps, SINK)[:right])) / 2
+            write(drawing, ", ".join((*words, text["sink"])[left:right]), middle, y - 9, 12)
         kept, whole = sum(exps), sum(exps) + SINK
         label = text["keeps"][row].format(kept=kept, whole=whole)
         write(drawing, label, 8, y + 42, 12, text_anchor="start")

@@ -3,7 +3,7 @@ from attn_docs.testing import check_attention
 
 
 def attend(query, key, value, is_causal=False):
-    """Attend with scores between −20 and 20, before the future is hidden."""
+    """Attend with scores from −20 to 20, then hide the future."""
     scores = query @ key.mT / query.size(-1) ** 0.5  # b h n m
     scores = 20 * (scores / 20).tanh()
     if is_causal:

@@ -6,9 +6,7 @@ from attn_docs.sentence import WORDS, embeddings, labelled, projections
 x = embeddings()  # m D
 w_q, w_k, _ = projections(sharpness=3.0)
 q, k = x[3:4] @ w_q, x @ w_k  # "it" looks for a noun
-nothing = torch.zeros_like(q)  # the second head looks for nothing in particular
-
-query = torch.stack([q, nothing])[None]  # b 2h n d: heads in pairs
+query = torch.stack([q, 0 * q])[None]  # b 2h n d: the second head looks for nothing
 key = torch.stack([k, k])[None]  # b 2h m d
 identity = torch.eye(5)[None, None]  # b h m e: as values, it shows the weights
 rows = [differential_attention(query, key, identity, lam=lam)[0, 0] for lam in (0.0, 0.5, 0.8)]

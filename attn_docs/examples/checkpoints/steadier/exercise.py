@@ -3,7 +3,7 @@ from attn_docs.testing import check_attention
 
 
 def attend(query, key, value, is_causal=False):
-    """Attend with scores between −20 and 20, before the future is hidden. The cap is left to do."""
+    """Attend with scores from −20 to 20, then hide the future. The cap is left."""
     scores = query @ key.mT / query.size(-1) ** 0.5  # b h n m
     if is_causal:
         future = ~causal_mask(scores.size(-2), scores.size(-1))  # n m
