@@ -64,7 +64,7 @@ def growth(language: str) -> str:
                 )
                 drawn.set_gid(f"part:{way}-{seed}")
         for way, (x, y) in _LABELS.items():
-            axes.text(x, y, text[way], ha="left", va="center", color=_STYLES[way][0])
+            axes.text(x, y, text[way], ha="left", va="center")
         chart.set_ticks(axes, "x", {step: str(step) for step in range(0, STEPS + 1, 100)})
         chart.set_ticks(axes, "y", {1: "1", 10: "10", 100: "100", 1000: "1,000"})
         axes.text(0, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")
