@@ -334,6 +334,16 @@ def test_what_is_off_is_not_asked():
     assert of_module(MultiHeadAttention(DIM, HEADS)).verdict == "not applicable"
 
 
+def test_a_default_that_is_switched_off_is_not_called_ignored():
+    class Switched(Kept):
+        def __init__(self, capped=False, softcap=50.0):
+            super().__init__("capped" if capped else "", softcap)
+
+    assert of_module(Switched()).verdict == "not judged"
+    assert of_module(Switched(capped=True)).verdict == "pass"
+    assert of_module(Switched(softcap=30.0)).verdict == "fail"
+
+
 def test_a_knob_that_is_named_must_change_something():
     assert of_module(Kept("windowed", window=4), knobs={"window": 3}).verdict == "pass"
     finding = of_module(Kept("closure", softcap=5.0), knobs={"softcap": 2.0})
