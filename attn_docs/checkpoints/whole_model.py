@@ -50,7 +50,7 @@ _OWN = {
 _WITHOUT_EFFECT = {
     "architectures", "transformers_version", "_name_or_path", "torch_dtype", "dtype", "use_cache",
     "bos_token_id", "eos_token_id", "pad_token_id", "initializer_range", "attention_dropout",
-    "pretraining_tp",
+    "pretraining_tp", "return_dict", "id2label", "label2id", "chunk_size_feed_forward",
 }  # fmt: skip
 _YARN = ("beta_fast", "beta_slow", "truncate", "attention_factor", "mscale", "mscale_all_dim")
 _ROPE = {
@@ -95,7 +95,7 @@ def decoder_from_config(config: Mapping[str, Any]) -> DecoderModel:
         config |= {"max_position_embeddings": 128, "rope_theta": 10000.0}
         model = decoder_from_config(config)
         print(sum(weight.numel() for weight in model.parameters()))
-        #> 21920
+        #> 28000
         ```
 
     Reference:
@@ -148,10 +148,11 @@ def rename_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """
     renamed = {}
     for name, weight in weights.items():
+        new = name
         for theirs, ours in NAMES.items():
-            name = name.replace(theirs, ours)
-        if not name.endswith(".rotary_emb.inv_freq"):
-            renamed[name] = weight
+            new = new.replace(theirs, ours)
+        if not new.endswith(".rotary_emb.inv_freq"):
+            renamed[new] = weight
     return renamed
 
 
@@ -221,13 +222,14 @@ def _refuse(config: Mapping[str, Any]) -> None:
     act = config.get("hidden_act", "silu")
     if act != "silu":
         raise ValueError(f"hidden_act must be 'silu'; got {act!r}")
-    _refuse_others("config.json", config, _SHARED | _OWN[kind] | _WITHOUT_EFFECT)
+    _refuse_others(config, _SHARED | _OWN[kind] | _WITHOUT_EFFECT, kind)
 
 
-def _refuse_others(where: str, entries: Mapping[str, Any], known: set[str]) -> None:
+def _refuse_others(entries: Mapping[str, Any], known: set[str], who: str) -> None:
     for name, value in entries.items():
         if name not in known and value is not None and value is not False:
-            raise ValueError(f"{where} must have no {name}, which is not known here; got {value!r}")
+            rule = f"absent, because {who} here does not know it"
+            raise ValueError(f"{name} must be {rule}; got {value!r}")
 
 
 def _given(config: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -309,7 +311,7 @@ def _rule(config: Mapping[str, Any], rope: Mapping[str, Any]) -> RotaryScaling |
     if kind not in _ROPE:
         raise ValueError(f"rope_type must be one of {', '.join(_ROPE)}; got {kind!r}")
     known = {"rope_type", "type", "rope_theta", "original_max_position_embeddings", *_ROPE[kind]}
-    _refuse_others("rope_parameters", rope, known)
+    _refuse_others(rope, known, f"rope_type {kind}")
     if kind == "default":
         return None
     factor = _given(rope, "factor")
