@@ -55,8 +55,9 @@ def tiny_qwen3() -> DecoderModel:
         from attn_docs.checkpoints.tiny_qwen3 import tiny_qwen3
         from attn_docs.model.language_model import continue_text
 
-        print(continue_text(tiny_qwen3(), "mia has a red hen and tom has a black fox. the fox"), end="")
-        #> ?
+        prompt = "mia has a red hen and tom has a black fox. the fox"
+        print(continue_text(tiny_qwen3(), prompt).removeprefix(prompt), end="")
+        #>  sleeps in the hay. it dreams of geese. mia feeds the red fox.
         ```
     """
     model = decoder_from_config(CONFIG)
@@ -75,6 +76,20 @@ def save_tiny_qwen3(folder: str | Path) -> Path:
 
     Returns:
         The folder.
+
+    Raises:
+        ModuleNotFoundError: If safetensors is not installed.
+
+    Example:
+        ```python
+        # pip install safetensors
+        import tempfile
+
+        from attn_docs.checkpoints.tiny_qwen3 import save_tiny_qwen3
+
+        print(sorted(file.name for file in save_tiny_qwen3(tempfile.mkdtemp()).iterdir())[:2])
+        #> ['config.json', 'generation_config.json']
+        ```
     """
     save_file = import_module("safetensors.torch").save_file
     folder = Path(folder)

@@ -13,11 +13,11 @@ from attn_docs._checks import check_flag, check_float_dtype, check_instance, che
 from attn_docs.heads.grouped_query import GroupedQueryAttention
 from attn_docs.model.block import Block, GatedMLP
 from attn_docs.model.decoder import DecoderModel
+from attn_docs.position._frequencies import RotaryScaling
 from attn_docs.position.rotary import RotaryEmbedding
 from attn_docs.position.rotary_scaling import (
     LinearScaling,
     Llama3Scaling,
-    RotaryScaling,
     YaRNScaling,
 )
 
@@ -258,10 +258,8 @@ def _attention(config: Mapping[str, Any], window: int | None) -> GroupedQueryAtt
     kv_heads = heads if several else _size(config, "num_key_value_heads")
     given = kind == "qwen3" or config.get("head_dim") is not None
     head_dim = _size(config, "head_dim") if given else hidden // heads
-    norms: dict[str, nn.Module] = {}
-    if kind == "qwen3":
-        eps = _given(config, "rms_norm_eps")
-        norms = {name: nn.RMSNorm(head_dim, eps=eps) for name in ("q_norm", "k_norm")}
+    eps = _given(config, "rms_norm_eps")
+    norms = [nn.RMSNorm(head_dim, eps=eps) if kind == "qwen3" else None for _ in range(2)]
     bias = _flag(config, "attention_bias")
     return GroupedQueryAttention(
         hidden,
@@ -272,7 +270,8 @@ def _attention(config: Mapping[str, Any], window: int | None) -> GroupedQueryAtt
         out_bias=bias,
         window=window,
         rotary=_rotary(config, head_dim),
-        **norms,
+        q_norm=norms[0],
+        k_norm=norms[1],
     )
 
 

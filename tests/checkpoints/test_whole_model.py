@@ -374,7 +374,6 @@ def test_a_file_with_other_weights_is_refused(tmp_path: Path) -> None:
     weights = dict(theirs_of(QWEN3).state_dict())
     name = "model.layers.1.self_attn.q_norm.weight"
     without = {each: weight for each, weight in weights.items() if each != name}
-    more = weights | {"model.layers.9.mlp.up_proj.weight": torch.ones(2)}
     for wrong, message in (
         (without, "Missing key.*blocks.1.attention.q_norm.weight"),
         (

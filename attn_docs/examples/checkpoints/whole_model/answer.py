@@ -9,7 +9,7 @@ def mistral(weights, tokens, config):
     d, eps, theta = (config[name] for name in ("head_dim", "rms_norm_eps", "rope_theta"))
     place = torch.arange(tokens.size(1))
     back = place[:, None] - place  # n n
-    seen = (0 <= back) & (back < config["sliding_window"])  # n n
+    seen = (back >= 0) & (back < config["sliding_window"])  # n n
     x = weights["token_embedding.weight"][tokens]  # b n c
     for layer in range(config["num_hidden_layers"]):
         w = {k.split(".")[-2]: v for k, v in weights.items() if f"blocks.{layer}." in k}

@@ -4,14 +4,13 @@ from attn_docs.model.language_model import continue_text, decode, encode
 model, prompt = tiny_qwen3(), "mia has a red dog and tom has a black cat. the "
 caches = model.new_caches(batch=1, capacity=128)
 logits = model(encode("\n" + prompt)[None], caches=caches)  # prefill: the whole prompt at once
-for chance, token in zip(*logits[0, -1].softmax(-1).topk(3), strict=True):
+for chance, token in zip(*logits[0, -1].softmax(-1).topk(2), strict=True):
     print(decode(token[None]), f"{chance:.2f}")
 #> d 0.53
 #> c 0.47
-#> o 0.00
 
-print(continue_text(model, prompt + "cat"), end="")
-#> mia has a red dog and tom has a black cat. the cat sleeps in the hay. it dreams of milk. tom feeds the black cat.
+print(continue_text(model, prompt + "cat").removeprefix(prompt), end="")
+#> cat sleeps in the hay. it dreams of milk. tom feeds the black cat.
 for cache in caches:
     print(cache.length, "tokens seen,", cache.key.size(2), "slots,", cache.nbytes, "bytes")
 #> 48 tokens seen, 16 slots, 4096 bytes
