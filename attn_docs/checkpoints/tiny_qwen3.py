@@ -57,7 +57,7 @@ def tiny_qwen3() -> DecoderModel:
 
         prompt = "mia has a red hen and tom has a black fox. the fox"
         print(continue_text(tiny_qwen3(), prompt).removeprefix(prompt), end="")
-        #>  sleeps in the hay. it dreams of geese. mia feeds the red fox.
+        #>  naps in the hay. it dreams of geese. mia feeds the red fox.
         ```
     """
     model = decoder_from_config(CONFIG)

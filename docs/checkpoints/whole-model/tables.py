@@ -41,7 +41,7 @@ def steps(language: str) -> str:
         rate = 1000 / spent
         rows.append((
             text[step],
-            text["same"][int(step in ("grouped", "ring"))],
+            text["same"][step],
             f"{held(step) / 2**20:.1f} MiB" if held(step) else text["without"],
             f"{spent:,.1f} ms",
             f"{rate:.1f}" if rate < 1 else f"{rate:.0f}",

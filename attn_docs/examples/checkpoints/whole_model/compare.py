@@ -14,7 +14,7 @@ folder = save_tiny_qwen3(tempfile.mkdtemp())  # or yours
 theirs = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
 ours = load_decoder(folder)
 
-tokens = torch.randint(ours.output.out_features, (1, 600))  # longer than every window
+tokens = torch.randint(ours.output.out_features, (1, 600))  # longer than the windows of yours
 right = theirs(tokens).logits
 caches = ours.new_caches(batch=1, capacity=600)
 chunks = [ours(chunk, caches=caches) for chunk in tokens.split([400] + 200 * [1], dim=1)]

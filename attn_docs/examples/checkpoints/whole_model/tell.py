@@ -3,7 +3,7 @@ from attn_docs.model.language_model import continue_text, decode, encode
 
 model, prompt = tiny_qwen3(), "mia has a red dog and tom has a black cat. the "
 caches = model.new_caches(batch=1, capacity=128)
-logits = model(encode("\n" + prompt)[None], caches=caches)  # prefill: the whole prompt at once
+logits = model(encode("\n" + prompt)[None], caches=caches)  # prefill
 for chance, token in zip(*logits[0, -1].softmax(-1).topk(2), strict=True):
     print(decode(token[None]), f"{chance:.2f}")
 #> d 0.53
