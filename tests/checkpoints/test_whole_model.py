@@ -151,6 +151,15 @@ def test_the_three_ways_to_write_a_rotary_rule_are_one() -> None:
     assert error(logits[0], random_model(plain | {"rope_theta": 5e5})(text_of())) > 0.01
 
 
+@pytest.mark.parametrize("first", [0, 1, 2, 3])
+def test_without_layer_types_windows_begin_where_transformers_begins(first: int) -> None:
+    config = CASES["qwen2 late windows"] | {"max_window_layers": first}
+    kinds = theirs_of(config).config.layer_types
+    wanted = [4 if kind == "sliding_attention" else None for kind in kinds]
+    assert [block.attention.window for block in decoder_from_config(config).blocks] == wanted
+    assert wanted.count(4) == 3 - first
+
+
 def test_without_theta_or_trained_length_they_are_what_transformers_takes() -> None:
     bare = {"model_type": "llama", **SIZES}
     assert theirs_of(bare).config.rope_parameters["rope_theta"] == 10000.0
