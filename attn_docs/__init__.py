@@ -4,7 +4,11 @@ from attn_docs._renamed import renamed
 from attn_docs.checkpoints.from_hugging_face import from_hugging_face
 from attn_docs.checkpoints.models import models
 from attn_docs.checkpoints.steadier import SinkAttention, sink_attention, softcap_attention
-from attn_docs.checkpoints.whole_model import whole_model
+from attn_docs.checkpoints.whole_model import (
+    decoder_from_config,
+    load_decoder,
+    rename_weights,
+)
 from attn_docs.checkpoints.window import window
 from attn_docs.foundations.additive import AdditiveAttention
 from attn_docs.foundations.bilinear import BilinearAttention
@@ -137,6 +141,7 @@ __all__ = [
     "causal_mask",
     "cu_seqlens",
     "decode_cost",
+    "decoder_from_config",
     "document_ids",
     "document_mask",
     "document_positions",
@@ -149,6 +154,7 @@ __all__ = [
     "invert_mask",
     "kv_cache_bytes",
     "latent_decode_cost",
+    "load_decoder",
     "load_models",
     "longest_context",
     "mask_to_additive",
@@ -162,6 +168,7 @@ __all__ = [
     "packed_attention",
     "padding_mask",
     "projection_cost",
+    "rename_weights",
     "ring_attention",
     "ring_join",
     "ring_split",
@@ -179,7 +186,6 @@ __all__ = [
     "stable_softmax",
     "t5_bucket",
     "which_kernel",
-    "whole_model",
     "window",
 ]
 
