@@ -11,7 +11,11 @@ from attn_docs.checkpoints.steadier import (
     sink_attention,
     softcap_attention,
 )
-from attn_docs.checkpoints.whole_model import whole_model
+from attn_docs.checkpoints.whole_model import (
+    decoder_from_config,
+    load_decoder,
+    rename_weights,
+)
 from attn_docs.checkpoints.window import window
 from attn_docs.foundations.additive import AdditiveAttention
 from attn_docs.foundations.bilinear import BilinearAttention
@@ -146,6 +150,7 @@ __all__ = [
     "causal_mask",
     "cu_seqlens",
     "decode_cost",
+    "decoder_from_config",
     "differential_attention",
     "document_ids",
     "document_mask",
@@ -159,6 +164,7 @@ __all__ = [
     "invert_mask",
     "kv_cache_bytes",
     "latent_decode_cost",
+    "load_decoder",
     "load_models",
     "longest_context",
     "mask_to_additive",
@@ -172,6 +178,7 @@ __all__ = [
     "packed_attention",
     "padding_mask",
     "projection_cost",
+    "rename_weights",
     "ring_attention",
     "ring_join",
     "ring_split",
@@ -189,7 +196,6 @@ __all__ = [
     "stable_softmax",
     "t5_bucket",
     "which_kernel",
-    "whole_model",
     "window",
 ]
 
