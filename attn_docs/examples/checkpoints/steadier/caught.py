@@ -15,8 +15,8 @@ query, key, value = torch.randn(3, 1, 2, 6, 16).unbind()  # b h n d
 
 report = check_attention(softcap_ignored.attention)
 (options,) = (finding for finding in report.findings if finding.property == "options used")
-print("the checker:", options.evidence)
-#> the checker: softcap=0.5 changes nothing
+print("options used:", options.verdict)
+#> options used: fail
 
 
 # a weight that a hidden key got is a weight that it has in the gradient
