@@ -1,0 +1,422 @@
+"""Converters of the attention layers with other layouts: fused or interleaved projections."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attn_docs.checkpoints._config import (
+    Converter,
+    copied,
+    copy_linear,
+    only_parts,
+    place,
+    refuse,
+    require,
+    rotary_of,
+)
+from attn_docs.heads.grouped_query import GroupedQueryAttention
+from attn_docs.heads.latent import MultiHeadLatentAttention
+from attn_docs.heads.multi_head import MultiHeadAttention
+from attn_docs.position.relative import RelativeBias, _positions, alibi_slopes
+from attn_docs.position.rotary import RotaryEmbedding
+
+# the parts of one of our modules, by name: their weight and their bias
+Parts = dict[str, tuple[Tensor, Tensor | None]]
+
+
+def position_bias_from_transformers(module: nn.Module) -> nn.Module:
+    r"""Return the numbers that a layer of transformers adds to its scores for the distances.
+
+    $$S_{h,i,j} = q_i k_j^\top \cdot \text{scale} + B_{h,\,i - j}$$
+
+    Layers of T5 and of the ALiBi families know no positions by themselves: what tells them is
+    added to the scores. The result is called as `RelativeBias` is, `bias(n, m, offset=before)`,
+    and what it returns is given to the converted layer as `attn_mask`, or the callable itself to
+    `DecoderModel` as `position_bias`.
+
+    T5's first layer holds the table for all layers of its stack; mT5 is T5, and in umT5 each layer
+    has its own. ALiBi has no parameters: BLOOM and MPT take the authors' slopes, Falcon rounds
+    them to bfloat16 and divides them, with the scores, by √head_dim.
+
+    Args:
+        module: `T5Attention`, `MT5Attention` or `UMT5Attention` with `relative_attention_bias`;
+            `FalconAttention` whose config has `alibi=True`; `BloomAttention` or `MptAttention`.
+
+    Returns:
+        A `RelativeBias` with a copy of the table, or a module without parameters; either returns
+        (1, num_heads, n, m). ALiBi's is float32, T5's has the dtype of the table.
+
+    Raises:
+        TypeError: If the layer is of another class.
+        ValueError: If the layer has no bias of its own: T5's later layers, Falcon with rotary
+            positions.
+
+    Example:
+        ```python
+        # pip install transformers
+        from transformers import T5Config
+        from transformers.models.t5.modeling_t5 import T5Attention
+
+        from attn_docs.checkpoints._others import position_bias_from_transformers
+
+        config = T5Config(d_model=24, d_kv=6, num_heads=4)
+        layer = T5Attention(config, has_relative_attention_bias=True)
+        bias = position_bias_from_transformers(layer)
+        print(tuple(bias(5).shape), bias.bidirectional)
+        #> (1, 4, 5, 5) True
+        ```
+
+    Reference:
+        Raffel et al., section 2.1, arXiv:1910.10683 (2019); Press et al., section 3,
+        arXiv:2108.12409 (2021).
+    """
+    name = type(module).__name__
+    if name not in _BIASES:
+        known = ", ".join(_BIASES)
+        raise TypeError(f"module must be of a class with a position bias ({known}); got {name}")
+    return _BIASES[name](module)
+
+
+class _LinearBias(nn.Module):
+    """ALiBi with slopes that are given: a key after the query gets as much as one before loses."""
+
+    def __init__(self, slopes: Tensor, device: torch.device) -> None:
+        super().__init__()
+        self.slopes = tuple(slopes.tolist())  # no buffer, which .to(torch.bfloat16) would round
+        self.register_buffer("at", torch.empty(0, device=device), persistent=False)
+
+    def forward(self, query_len: int, key_len: int | None = None, *, offset: int = 0) -> Tensor:
+        """Return the bias of queries and keys of these positions, (1, h, n, m) in float32."""
+        device = self.at.device
+        query, key = _positions(query_len, key_len, offset, device)
+        slopes = torch.tensor(self.slopes, dtype=torch.float32, device=device).view(1, -1, 1, 1)
+        return slopes * (key - query.unsqueeze(-1))  # 1 h n m
+
+    def extra_repr(self) -> str:
+        """Say what was set."""
+        return f"num_heads={len(self.slopes)}"
+
+
+def _t5_bias(module: nn.Module) -> nn.Module:
+    """Return T5's table."""
+    layer: Any = module
+    if not layer.has_relative_attention_bias:
+        rule = "True: T5's first layer holds the table for all layers"
+        refuse("has_relative_attention_bias", layer.has_relative_attention_bias, rule)
+    bias = RelativeBias(
+        layer.n_heads,
+        num_buckets=layer.relative_attention_num_buckets,
+        max_distance=layer.relative_attention_max_distance,
+        bidirectional=not layer.is_decoder,
+    )
+    bias.relative_attention_bias.weight = copied(layer.relative_attention_bias.weight)
+    return bias.train(module.training)
+
+
+def _alibi(module: nn.Module, slopes: Tensor) -> nn.Module:
+    """Return a bias on the module's device."""
+    device = next(module.parameters()).device
+    return _LinearBias(slopes, device).train(module.training)
+
+
+def _falcon_bias(module: nn.Module) -> nn.Module:
+    """Return Falcon's ALiBi: slopes in bfloat16, divided by √head_dim as the scores are."""
+    layer: Any = module
+    if not layer.config.alibi:
+        refuse("alibi", layer.config.alibi, "True for a bias on the scores")
+    slopes = alibi_slopes(layer.num_heads).bfloat16().float()
+    return _alibi(module, slopes * layer.inv_norm_factor)
+
+
+def _bloom_bias(module: nn.Module) -> nn.Module:
+    """Return BLOOM's ALiBi."""
+    layer: Any = module
+    return _alibi(module, alibi_slopes(layer.num_heads))
+
+
+def _mpt_bias(module: nn.Module) -> nn.Module:
+    """Return MPT's ALiBi; transformers leaves `alibi_bias_max` at 8, whatever its config says."""
+    layer: Any = module
+    return _alibi(module, alibi_slopes(layer.n_heads))
+
+
+_BIASES: dict[str, Callable[[nn.Module], nn.Module]] = {
+    "T5Attention": _t5_bias,
+    "MT5Attention": _t5_bias,
+    "UMT5Attention": _t5_bias,
+    "FalconAttention": _falcon_bias,
+    "BloomAttention": _bloom_bias,
+    "MptAttention": _mpt_bias,
+}
+
+
+def _gpt2(module: nn.Module, config: Any) -> nn.Module:
+    """Convert GPT-2: queries, keys and values side by side in one Conv1D, (in, out)."""
+    layer: Any = module
+    require(layer, {"is_cross_attention": (False,)})
+    only_parts(module, ("c_attn", "c_proj"))
+    ours = MultiHeadAttention(
+        layer.embed_dim,
+        layer.num_heads,
+        scale=_scale(layer.scaling, layer.head_dim),
+        dropout=layer.attn_dropout.p,
+    )
+    fused, out = layer.c_attn, layer.c_proj
+    parts = _side_by_side(fused.weight.t().contiguous(), fused.bias, 3 * [layer.embed_dim])
+    parts["out_proj"] = (out.weight.t().contiguous(), out.bias)
+    return _filled(ours, parts, module)
+
+
+def _gptj(module: nn.Module, config: Any) -> nn.Module:
+    """Convert GPT-J: neighbours are rotated in pairs, in the first part of a head."""
+    layer: Any = module
+    if layer.rotary_dim is None:
+        refuse("rotary_dim", None, "an int")
+    only_parts(module, ("q_proj", "k_proj", "v_proj", "out_proj", "embed_positions"))
+    ours = MultiHeadAttention(
+        layer.embed_dim,
+        layer.num_attention_heads,
+        bias=False,
+        dropout=layer.attn_dropout.p,
+        rotary=RotaryEmbedding(layer.head_dim, rotary_dim=layer.rotary_dim, interleaved=True),
+    )
+    names = ("q_proj", "k_proj", "v_proj", "out_proj")
+    return _filled(ours, {name: _both(getattr(layer, name)) for name in names}, module)
+
+
+def _gpt_neox(module: nn.Module, config: Any) -> nn.Module:
+    """Convert GPT-NeoX: one projection, in which each head has its query, key and value."""
+    layer: Any = module
+    only_parts(module, ("query_key_value", "dense"))
+    ours = MultiHeadAttention(
+        config.hidden_size,
+        config.num_attention_heads,
+        bias=layer.query_key_value.bias is not None,
+        scale=_scale(layer.scaling, layer.head_size),
+        dropout=float(layer.attention_dropout),
+        rotary=rotary_of(config, layer.head_size, partial=True),
+    )
+    parts = _by_group(layer.query_key_value, config.num_attention_heads, layer.head_size)
+    return _filled(ours, parts | {"out_proj": _both(layer.dense)}, module)
+
+
+def _falcon(module: nn.Module, config: Any) -> nn.Module:
+    """Convert Falcon: one projection, by KV head; with ALiBi, its bias is given to the call."""
+    layer: Any = module
+    only_parts(module, ("query_key_value", "dense"))
+    if not layer.new_decoder_architecture and not layer.multi_query:
+        require(layer, {"num_kv_heads": (layer.num_heads,)})
+    rotary = None if config.alibi else rotary_of(config, layer.head_dim)
+    ours = _heads(
+        layer.hidden_size,
+        layer.num_heads,
+        layer.num_kv_heads,
+        bias=layer.query_key_value.bias is not None,
+        scale=_scale(layer.inv_norm_factor, layer.head_dim),
+        # with rotary positions, transformers leaves its dropout out
+        dropout=float(layer.attention_dropout.p) if config.alibi else 0.0,
+        rotary=rotary,
+    )
+    parts = _by_group(layer.query_key_value, layer.num_kv_heads, layer.head_dim)
+    return _filled(ours, parts | {"out_proj": _both(layer.dense)}, module)
+
+
+def _bloom(module: nn.Module, config: Any) -> nn.Module:
+    """Convert BLOOM, without the residual that its layer adds; its bias is given to the call."""
+    layer: Any = module
+    only_parts(module, ("query_key_value", "dense"))
+    require(layer, {"beta": (1.0,)})
+    ours = MultiHeadAttention(
+        layer.hidden_size,
+        layer.num_heads,
+        scale=_scale(layer.inv_norm_factor, layer.head_dim),
+        dropout=float(layer.attention_dropout.p),
+    )
+    parts = _by_group(layer.query_key_value, layer.num_heads, layer.head_dim)
+    return _filled(ours, parts | {"out_proj": _both(layer.dense)}, module)
+
+
+def _mpt(module: nn.Module, config: Any) -> nn.Module:
+    """Convert MPT: projections side by side; its bias is given to the call."""
+    layer: Any = module
+    only_parts(module, ("Wqkv", "out_proj"))
+    if layer.clip_qkv:
+        refuse("clip_qkv", layer.clip_qkv, "None")
+    if config is not None:  # what transformers reads from a config and does nothing with
+        held = {"attn_type": ("multihead_attention",), "alibi": (True,), "alibi_bias_max": (8,)}
+        require(config.attn_config, {**held, "qk_ln": (False,), "prefix_lm": (False,)})
+    ours = MultiHeadAttention(
+        layer.hidden_size,
+        layer.n_heads,
+        bias=False,
+        scale=_scale(layer.softmax_scale, layer.head_dim),
+        dropout=float(layer.attn_dropout_p),
+    )
+    parts = _side_by_side(layer.Wqkv.weight, None, 3 * [layer.hidden_size])
+    return _filled(ours, parts | {"out_proj": _both(layer.out_proj)}, module)
+
+
+def _phi3(module: nn.Module, config: Any) -> nn.Module:
+    """Convert Phi-3: queries, keys and values side by side in one projection."""
+    layer: Any = module
+    only_parts(module, ("qkv_proj", "o_proj"))
+    ours = _heads(
+        config.hidden_size,
+        config.num_attention_heads,
+        layer.num_key_value_heads,
+        head_dim=layer.head_dim,
+        bias=False,
+        scale=_scale(layer.scaling, layer.head_dim),
+        window=getattr(config, "sliding_window", None),
+        dropout=float(layer.attention_dropout),
+        rotary=rotary_of(config, layer.head_dim, partial=True),
+    )
+    heads = (config.num_attention_heads, layer.num_key_value_heads, layer.num_key_value_heads)
+    sizes = [count * layer.head_dim for count in heads]
+    parts = _side_by_side(layer.qkv_proj.weight, layer.qkv_proj.bias, sizes)
+    return _filled(ours, parts | {"out_proj": _both(layer.o_proj)}, module)
+
+
+def _bert(module: nn.Module, config: Any) -> nn.Module:
+    """Convert BERT's `self` and `output.dense`; residual and LayerNorm stay with the block."""
+    layer: Any = module
+    require(layer, {"is_cross_attention": (False,)})
+    require(config, {"position_embedding_type": ("absolute",)})
+    only_parts(layer.self, ("query", "key", "value"))
+    only_parts(layer.output, ("dense", "LayerNorm"))
+    inner = layer.self
+    ours = MultiHeadAttention(
+        inner.query.in_features,
+        inner.num_attention_heads,
+        head_dim=inner.attention_head_size,
+        scale=_scale(inner.scaling, inner.attention_head_size),
+        dropout=float(inner.dropout.p),
+    )
+    parts = {f"{name[0]}_proj": _both(getattr(inner, name)) for name in ("query", "key", "value")}
+    return _filled(ours, parts | {"out_proj": _both(layer.output.dense)}, module)
+
+
+def _t5(module: nn.Module, config: Any) -> nn.Module:
+    """Convert T5: scores are not scaled, and the table of distances is given to the call."""
+    layer: Any = module
+    only_parts(module, ("q", "k", "v", "o", "relative_attention_bias"))
+    ours = MultiHeadAttention(
+        layer.d_model,
+        layer.n_heads,
+        head_dim=layer.key_value_proj_dim,
+        bias=False,
+        scale=float(layer.scaling),
+        dropout=float(layer.dropout),
+    )
+    parts = {f"{name}_proj": _both(getattr(layer, name)) for name in "qkv"}
+    return _filled(ours, parts | {"out_proj": _both(layer.o)}, module)
+
+
+def _deepseek_v2(module: nn.Module, config: Any) -> nn.Module:
+    """Convert DeepSeek-V2, which always rotates neighbours."""
+    return _latent(module, config, interleaved=True)
+
+
+def _deepseek_v3(module: nn.Module, config: Any) -> nn.Module:
+    """Convert DeepSeek-V3, whose config says which elements are rotated in pairs."""
+    return _latent(module, config, interleaved=bool(config.rope_interleave))
+
+
+def _latent(module: nn.Module, config: Any, *, interleaved: bool) -> nn.Module:
+    """Convert latent attention, with YaRN's factor on all scores where there is one."""
+    layer: Any = module
+    require(config, {"attention_bias": (False,), "num_key_value_heads": (layer.num_heads,)})
+    rotary = rotary_of(config, layer.qk_rope_head_dim, interleaved=interleaved)
+    if rotary is None:
+        refuse("rope_parameters", None, "a dict")
+    ours = MultiHeadLatentAttention(
+        layer.hidden_size,
+        layer.num_heads,
+        kv_rank=layer.kv_lora_rank,
+        q_rank=layer.q_lora_rank,
+        head_dim=layer.qk_nope_head_dim,
+        rope_dim=layer.qk_rope_head_dim,
+        value_dim=layer.v_head_dim,
+        rotary=rotary,
+        dropout=float(layer.attention_dropout),
+        scale=_scale(layer.scaling, layer.qk_head_dim),
+    )
+    names = {"kv_a_proj": "kv_a_proj_with_mqa", "kv_b_proj": "kv_b_proj", "out_proj": "o_proj"}
+    norms = {"kv_a_norm": "kv_a_layernorm"}
+    if layer.q_lora_rank is None:
+        names["q_proj"] = "q_proj"
+    else:
+        names |= {"q_a_proj": "q_a_proj", "q_b_proj": "q_b_proj"}
+        norms["q_a_norm"] = "q_a_layernorm"
+    only_parts(module, (*names.values(), *norms.values()))
+    for mine, theirs in norms.items():
+        norm, source = getattr(ours, mine), getattr(layer, theirs)
+        norm.weight, norm.eps = copied(source.weight), source.variance_epsilon
+    return _filled(ours, {name: _both(getattr(layer, at)) for name, at in names.items()}, module)
+
+
+OTHERS: dict[str, Converter] = {
+    "GPT2Attention": _gpt2,
+    "GPTJAttention": _gptj,
+    "GPTNeoXAttention": _gpt_neox,
+    "FalconAttention": _falcon,
+    "BloomAttention": _bloom,
+    "MptAttention": _mpt,
+    "Phi3Attention": _phi3,
+    "BertAttention": _bert,
+    "RobertaAttention": _bert,
+    "XLMRobertaAttention": _bert,
+    "ElectraAttention": _bert,
+    "T5Attention": _t5,
+    "MT5Attention": _t5,
+    "UMT5Attention": _t5,
+    "DeepseekV2Attention": _deepseek_v2,
+    "DeepseekV3Attention": _deepseek_v3,
+    "Glm4MoeLiteAttention": _deepseek_v3,
+    "YoutuAttention": _deepseek_v3,
+}
+
+
+def _heads(embed_dim: int, num_heads: int, num_kv_heads: int, **options: Any) -> MultiHeadAttention:
+    """Return the class that says whether heads share keys and values."""
+    if num_kv_heads == num_heads:
+        return MultiHeadAttention(embed_dim, num_heads, **options)
+    return GroupedQueryAttention(embed_dim, num_heads, num_kv_heads, **options)
+
+
+def _scale(scaling: float, head_dim: int) -> float | None:
+    """Return a layer's factor on its scores; None where it is the usual one."""
+    return None if scaling == head_dim**-0.5 else float(scaling)
+
+
+def _both(linear: Any) -> tuple[Tensor, Tensor | None]:
+    return linear.weight, linear.bias
+
+
+def _side_by_side(weight: Tensor, bias: Tensor | None, sizes: list[int]) -> Parts:
+    """Cut a fused projection whose rows are those of all queries, all keys, all values."""
+    biases = (None, None, None) if bias is None else bias.split(sizes)
+    pairs = zip(weight.split(sizes), biases, strict=True)
+    return dict(zip(("q_proj", "k_proj", "v_proj"), pairs, strict=True))
+
+
+def _by_group(fused: Any, groups: int, head_dim: int) -> Parts:
+    """Cut a fused projection: for each KV head the rows of its queries, of its key, its value."""
+
+    def cut(rows: Tensor) -> tuple[Tensor, ...]:
+        heads = rows.unflatten(0, (groups, -1, head_dim))  # g h/g+2 d …
+        kinds = heads[:, :-2], heads[:, -2], heads[:, -1]
+        return tuple(kind.reshape(-1, *rows.shape[1:]) for kind in kinds)
+
+    biases = (None, None, None) if fused.bias is None else cut(fused.bias)
+    pairs = zip(cut(fused.weight), biases, strict=True)
+    return dict(zip(("q_proj", "k_proj", "v_proj"), pairs, strict=True))
+
+
+def _filled(ours: nn.Module, parts: Parts, module: nn.Module) -> nn.Module:
+    """Copy the parts, and return ours in the state that the layer of transformers is in."""
+    for name, (weight, bias) in parts.items():
+        copy_linear(getattr(ours, name), weight, bias)
+    return place(ours, module)
