@@ -1,7 +1,7 @@
 """Converters of the attention layers with other layouts: fused or interleaved projections."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,7 @@ from attn_docs.checkpoints._config import (
     require,
     rotary_of,
 )
+from attn_docs.heads._options import Options
 from attn_docs.heads.grouped_query import GroupedQueryAttention
 from attn_docs.heads.latent import MultiHeadLatentAttention
 from attn_docs.heads.multi_head import MultiHeadAttention
@@ -84,6 +85,7 @@ class _LinearBias(nn.Module):
 
     def __init__(self, slopes: Tensor, device: torch.device) -> None:
         super().__init__()
+        self.at: Tensor
         self.slopes = tuple(slopes.tolist())  # no buffer, which .to(torch.bfloat16) would round
         self.register_buffer("at", torch.empty(0, device=device), persistent=False)
 
@@ -152,7 +154,8 @@ _BIASES: dict[str, Callable[[nn.Module], nn.Module]] = {
 }
 
 
-def _gpt2(module: nn.Module, config: Any) -> nn.Module:
+@torch.enable_grad()  # a view made without it would look frozen
+def _gpt2(module: nn.Module, _config: object) -> nn.Module:
     """Convert GPT-2: queries, keys and values side by side in one Conv1D, (in, out)."""
     layer: Any = module
     require(layer, {"is_cross_attention": (False,)})
@@ -169,7 +172,7 @@ def _gpt2(module: nn.Module, config: Any) -> nn.Module:
     return _filled(ours, parts, module)
 
 
-def _gptj(module: nn.Module, config: Any) -> nn.Module:
+def _gptj(module: nn.Module, _config: object) -> nn.Module:
     """Convert GPT-J: neighbours are rotated in pairs, in the first part of a head."""
     layer: Any = module
     if layer.rotary_dim is None:
@@ -186,29 +189,31 @@ def _gptj(module: nn.Module, config: Any) -> nn.Module:
     return _filled(ours, {name: _both(getattr(layer, name)) for name in names}, module)
 
 
-def _gpt_neox(module: nn.Module, config: Any) -> nn.Module:
+def _gpt_neox(module: nn.Module, config: object) -> nn.Module:
     """Convert GPT-NeoX: one projection, in which each head has its query, key and value."""
     layer: Any = module
+    settings: Any = config
     only_parts(module, ("query_key_value", "dense"))
     ours = MultiHeadAttention(
-        config.hidden_size,
-        config.num_attention_heads,
+        settings.hidden_size,
+        settings.num_attention_heads,
         bias=layer.query_key_value.bias is not None,
         scale=_scale(layer.scaling, layer.head_size),
         dropout=float(layer.attention_dropout),
         rotary=rotary_of(config, layer.head_size, partial=True),
     )
-    parts = _by_group(layer.query_key_value, config.num_attention_heads, layer.head_size)
+    parts = _by_group(layer.query_key_value, settings.num_attention_heads, layer.head_size)
     return _filled(ours, parts | {"out_proj": _both(layer.dense)}, module)
 
 
-def _falcon(module: nn.Module, config: Any) -> nn.Module:
+def _falcon(module: nn.Module, config: object) -> nn.Module:
     """Convert Falcon: one projection, by KV head; with ALiBi, its bias is given to the call."""
     layer: Any = module
+    settings: Any = config
     only_parts(module, ("query_key_value", "dense"))
     if not layer.new_decoder_architecture and not layer.multi_query:
         require(layer, {"num_kv_heads": (layer.num_heads,)})
-    rotary = None if config.alibi else rotary_of(config, layer.head_dim)
+    rotary = None if settings.alibi else rotary_of(config, layer.head_dim)
     ours = _heads(
         layer.hidden_size,
         layer.num_heads,
@@ -216,18 +221,21 @@ def _falcon(module: nn.Module, config: Any) -> nn.Module:
         bias=layer.query_key_value.bias is not None,
         scale=_scale(layer.inv_norm_factor, layer.head_dim),
         # with rotary positions, transformers leaves its dropout out
-        dropout=float(layer.attention_dropout.p) if config.alibi else 0.0,
+        dropout=float(layer.attention_dropout.p) if settings.alibi else 0.0,
         rotary=rotary,
     )
     parts = _by_group(layer.query_key_value, layer.num_kv_heads, layer.head_dim)
     return _filled(ours, parts | {"out_proj": _both(layer.dense)}, module)
 
 
-def _bloom(module: nn.Module, config: Any) -> nn.Module:
+def _bloom(module: nn.Module, _config: object) -> nn.Module:
     """Convert BLOOM, without the residual that its layer adds; its bias is given to the call."""
     layer: Any = module
     only_parts(module, ("query_key_value", "dense"))
     require(layer, {"beta": (1.0,)})
+    if layer.pretraining_tp > 1 and layer.slow_but_exact:
+        rule = "False with pretraining_tp above 1, where transformers leaves the output's bias out"
+        refuse("slow_but_exact", layer.slow_but_exact, rule)
     ours = MultiHeadAttention(
         layer.hidden_size,
         layer.num_heads,
@@ -238,15 +246,17 @@ def _bloom(module: nn.Module, config: Any) -> nn.Module:
     return _filled(ours, parts | {"out_proj": _both(layer.dense)}, module)
 
 
-def _mpt(module: nn.Module, config: Any) -> nn.Module:
+def _mpt(module: nn.Module, config: object) -> nn.Module:
     """Convert MPT: projections side by side; its bias is given to the call."""
     layer: Any = module
+    settings: Any = config
     only_parts(module, ("Wqkv", "out_proj"))
     if layer.clip_qkv:
         refuse("clip_qkv", layer.clip_qkv, "None")
     if config is not None:  # what transformers reads from a config and does nothing with
         held = {"attn_type": ("multihead_attention",), "alibi": (True,), "alibi_bias_max": (8,)}
-        require(config.attn_config, {**held, "qk_ln": (False,), "prefix_lm": (False,)})
+        require(config, {"no_bias": (True,)})
+        require(settings.attn_config, {**held, "qk_ln": (False,), "prefix_lm": (False,)})
     ours = MultiHeadAttention(
         layer.hidden_size,
         layer.n_heads,
@@ -258,13 +268,14 @@ def _mpt(module: nn.Module, config: Any) -> nn.Module:
     return _filled(ours, parts | {"out_proj": _both(layer.out_proj)}, module)
 
 
-def _phi3(module: nn.Module, config: Any) -> nn.Module:
+def _phi3(module: nn.Module, config: object) -> nn.Module:
     """Convert Phi-3: queries, keys and values side by side in one projection."""
     layer: Any = module
+    settings: Any = config
     only_parts(module, ("qkv_proj", "o_proj"))
     ours = _heads(
-        config.hidden_size,
-        config.num_attention_heads,
+        settings.hidden_size,
+        settings.num_attention_heads,
         layer.num_key_value_heads,
         head_dim=layer.head_dim,
         bias=False,
@@ -273,13 +284,13 @@ def _phi3(module: nn.Module, config: Any) -> nn.Module:
         dropout=float(layer.attention_dropout),
         rotary=rotary_of(config, layer.head_dim, partial=True),
     )
-    heads = (config.num_attention_heads, layer.num_key_value_heads, layer.num_key_value_heads)
+    heads = (settings.num_attention_heads, layer.num_key_value_heads, layer.num_key_value_heads)
     sizes = [count * layer.head_dim for count in heads]
     parts = _side_by_side(layer.qkv_proj.weight, layer.qkv_proj.bias, sizes)
     return _filled(ours, parts | {"out_proj": _both(layer.o_proj)}, module)
 
 
-def _bert(module: nn.Module, config: Any) -> nn.Module:
+def _bert(module: nn.Module, config: object) -> nn.Module:
     """Convert BERT's `self` and `output.dense`; residual and LayerNorm stay with the block."""
     layer: Any = module
     require(layer, {"is_cross_attention": (False,)})
@@ -298,7 +309,7 @@ def _bert(module: nn.Module, config: Any) -> nn.Module:
     return _filled(ours, parts | {"out_proj": _both(layer.output.dense)}, module)
 
 
-def _t5(module: nn.Module, config: Any) -> nn.Module:
+def _t5(module: nn.Module, _config: object) -> nn.Module:
     """Convert T5: scores are not scaled, and the table of distances is given to the call."""
     layer: Any = module
     only_parts(module, ("q", "k", "v", "o", "relative_attention_bias"))
@@ -314,17 +325,18 @@ def _t5(module: nn.Module, config: Any) -> nn.Module:
     return _filled(ours, parts | {"out_proj": _both(layer.o)}, module)
 
 
-def _deepseek_v2(module: nn.Module, config: Any) -> nn.Module:
+def _deepseek_v2(module: nn.Module, config: object) -> nn.Module:
     """Convert DeepSeek-V2, which always rotates neighbours."""
     return _latent(module, config, interleaved=True)
 
 
-def _deepseek_v3(module: nn.Module, config: Any) -> nn.Module:
+def _deepseek_v3(module: nn.Module, config: object) -> nn.Module:
     """Convert DeepSeek-V3, whose config says which elements are rotated in pairs."""
-    return _latent(module, config, interleaved=bool(config.rope_interleave))
+    settings: Any = config
+    return _latent(module, config, interleaved=bool(settings.rope_interleave))
 
 
-def _latent(module: nn.Module, config: Any, *, interleaved: bool) -> nn.Module:
+def _latent(module: nn.Module, config: object, *, interleaved: bool) -> nn.Module:
     """Convert latent attention, with YaRN's factor on all scores where there is one."""
     layer: Any = module
     require(config, {"attention_bias": (False,), "num_key_value_heads": (layer.num_heads,)})
@@ -379,7 +391,9 @@ OTHERS: dict[str, Converter] = {
 }
 
 
-def _heads(embed_dim: int, num_heads: int, num_kv_heads: int, **options: Any) -> MultiHeadAttention:
+def _heads(
+    embed_dim: int, num_heads: int, num_kv_heads: int, **options: Unpack[Options]
+) -> MultiHeadAttention:
     """Return the class that says whether heads share keys and values."""
     if num_kv_heads == num_heads:
         return MultiHeadAttention(embed_dim, num_heads, **options)
@@ -391,22 +405,24 @@ def _scale(scaling: float, head_dim: int) -> float | None:
     return None if scaling == head_dim**-0.5 else float(scaling)
 
 
-def _both(linear: Any) -> tuple[Tensor, Tensor | None]:
+def _both(linear: nn.Linear) -> tuple[Tensor, Tensor | None]:
     return linear.weight, linear.bias
 
 
+@torch.enable_grad()
 def _side_by_side(weight: Tensor, bias: Tensor | None, sizes: list[int]) -> Parts:
     """Cut a fused projection whose rows are those of all queries, all keys, all values."""
-    biases = (None, None, None) if bias is None else bias.split(sizes)
-    pairs = zip(weight.split(sizes), biases, strict=True)
+    biases = (None, None, None) if bias is None else torch.split(bias, sizes)
+    pairs = zip(torch.split(weight, sizes), biases, strict=True)
     return dict(zip(("q_proj", "k_proj", "v_proj"), pairs, strict=True))
 
 
-def _by_group(fused: Any, groups: int, head_dim: int) -> Parts:
+@torch.enable_grad()
+def _by_group(fused: nn.Linear, groups: int, head_dim: int) -> Parts:
     """Cut a fused projection: for each KV head the rows of its queries, of its key, its value."""
 
     def cut(rows: Tensor) -> tuple[Tensor, ...]:
-        heads = rows.unflatten(0, (groups, -1, head_dim))  # g h/g+2 d …
+        heads = rows.view(groups, -1, head_dim, *rows.shape[1:])  # g h/g+2 d …
         kinds = heads[:, :-2], heads[:, -2], heads[:, -1]
         return tuple(kind.reshape(-1, *rows.shape[1:]) for kind in kinds)
 
