@@ -3,7 +3,14 @@
 from attn_docs._renamed import renamed
 from attn_docs.checkpoints.from_hugging_face import from_hugging_face
 from attn_docs.checkpoints.models import models
-from attn_docs.checkpoints.steadier import SinkAttention, sink_attention, softcap_attention
+from attn_docs.checkpoints.steadier import (
+    AcrossHeads,
+    DifferentialAttention,
+    SinkAttention,
+    differential_attention,
+    sink_attention,
+    softcap_attention,
+)
 from attn_docs.checkpoints.whole_model import whole_model
 from attn_docs.checkpoints.window import window
 from attn_docs.foundations.additive import AdditiveAttention
@@ -96,11 +103,13 @@ from attn_docs.self_attention.four_steps import (
 )
 
 __all__ = [
+    "AcrossHeads",
     "AdditiveAttention",
     "BilinearAttention",
     "ContextCache",
     "CrossAttention",
     "DecodeCost",
+    "DifferentialAttention",
     "DotProductAttention",
     "DynamicScaling",
     "FusedSelfAttention",
@@ -137,6 +146,7 @@ __all__ = [
     "causal_mask",
     "cu_seqlens",
     "decode_cost",
+    "differential_attention",
     "document_ids",
     "document_mask",
     "document_positions",
