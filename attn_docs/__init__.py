@@ -1,7 +1,7 @@
 """Attention mechanisms in plain PyTorch, as taught and verified on the attn-docs site."""
 
 from attn_docs._renamed import renamed
-from attn_docs.checkpoints.from_hugging_face import from_hugging_face
+from attn_docs.checkpoints.from_hugging_face import from_transformers
 from attn_docs.checkpoints.models import models
 from attn_docs.checkpoints.steadier import (
     AcrossHeads,
@@ -152,7 +152,7 @@ __all__ = [
     "document_positions",
     "encode_step_by_step",
     "flash_attention",
-    "from_hugging_face",
+    "from_transformers",
     "grouped_query_attention_broadcast",
     "grouped_query_attention_repeat",
     "grouped_query_to_multi_head",

@@ -56,15 +56,17 @@ def require(holder: object, rules: dict[str, Collection[Any]]) -> None:
 
     Args:
         holder: The config, or the layer.
-        rules: For each name, the values that are held. What is missing passes as None does.
+        rules: For each name, the values that are held. None and what is missing pass, and so
+            does False, unless True is what is held.
 
     Raises:
         ValueError: For the first attribute with another value.
     """
     for name, held in rules.items():
         value = getattr(holder, name, None)
-        if value is not None and value not in held:
-            refuse(name, value, " or ".join(str(one) for one in held) or "None")
+        off = value is None or (value is False and True not in held)
+        if not off and value not in held:
+            refuse(name, value, " or ".join(repr(one) for one in held) or "None")
 
 
 def only_parts(module: nn.Module, known: Iterable[str]) -> None:
@@ -98,6 +100,8 @@ _READ = {
     "num_attention_heads",
     "num_key_value_heads",
     "rope_parameters",
+    "is_causal",  # required to be True
+    "scaling",
     "sliding_window",  # read from the layer
     "architectures",
     "chunk_size_feed_forward",
