@@ -5,7 +5,7 @@ transformers 5 gives them.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NoReturn
 
 import torch
@@ -51,7 +51,7 @@ def refuse(name: str, value: object, rule: str) -> NoReturn:
     raise ValueError(f"{name} must be {rule}; got {value!r}")
 
 
-def require(holder: object, rules: dict[str, Collection[Any]]) -> None:
+def require(holder: object, rules: Mapping[str, Collection[object]]) -> None:
     """Refuse each attribute of a config or layer that has another value than those that we hold.
 
     Args:
@@ -66,7 +66,7 @@ def require(holder: object, rules: dict[str, Collection[Any]]) -> None:
         value = getattr(holder, name, None)
         off = value is None or (value is False and True not in held)
         if not off and value not in held:
-            refuse(name, value, " or ".join(repr(one) for one in held) or "None")
+            refuse(name, value, " or ".join(repr(one) for one in held) or "None or False")
 
 
 def only_parts(module: nn.Module, known: Iterable[str]) -> None:
@@ -107,6 +107,7 @@ _READ = {
     "chunk_size_feed_forward",
     "embedding_multiplier",
     "final_logit_softcapping",
+    "ignore_keys_at_rope_validation",
     "logit_scale",
     "logits_scaling",
     "mlp_bias",

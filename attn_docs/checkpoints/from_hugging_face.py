@@ -2,7 +2,6 @@
 
 from torch import nn
 
-from attn_docs._checks import check_instance
 from attn_docs.checkpoints._config import Converter, place
 from attn_docs.checkpoints._others import OTHERS
 from attn_docs.checkpoints._separate import SEPARATE
@@ -13,9 +12,49 @@ CONVERTERS: dict[str, Converter] = {**SEPARATE, **OTHERS}
 def from_transformers(module: nn.Module, config: object | None = None) -> nn.Module:
     r"""Return this book's module with the weights of an attention layer of transformers.
 
-    $$\operatorname{ours}(x) = \operatorname{theirs}(x) \qquad \text{for each } x$$
+    $$\operatorname{ours}(x) = \operatorname{theirs}(x)$$
 
-    TODO
+    The class name of the layer says how it is read, its config what else to know: rotary
+    positions and their rule, the window of this layer, the scale. What comes back is a
+    `MultiHeadAttention`, a `MultiHeadLatentAttention` or an attention with learned biases; it has
+    copies of the weights, in their dtype, on their device, in the training mode of the layer.
+    Nothing is downloaded, and transformers is not imported: load the model yourself and give one
+    of its layers.
+
+    The layer must come from transformers 5, whose configs have `rope_parameters`. An option
+    that our modules do not hold is refused, and so is one about attention that no converter
+    knows.
+
+    Args:
+        module: The attention layer, such as `model.model.layers[0].self_attn`.
+        config: The model's config; that which the layer holds if None.
+
+    Returns:
+        Our module. It is called with (batch, length, embed_dim); `is_causal=True` where the model
+        reads left to right.
+
+    Raises:
+        TypeError: If `module` is not a module, or its weights are quantised.
+        ValueError: If its class is not known, or one of its options is not held; the message
+            names the option and its value.
+
+    Example:
+        ```python
+        import torch
+        from torch import nn
+
+        from attn_docs import from_transformers
+
+        try:
+            from_transformers(nn.MultiheadAttention(8, 2), config={})
+        except ValueError as error:
+            print(str(error)[-23:])
+        #> ; got MultiheadAttention
+        ```
+
+    Reference:
+        Wolf et al., "Transformers: State-of-the-Art Natural Language Processing",
+        arXiv:1910.03771 (2020).
     """
     if not isinstance(module, nn.Module):
         raise TypeError(f"module must be a Module; got {type(module).__name__}")

@@ -61,7 +61,7 @@ class Family:
         name = self.config or self.model.removesuffix("Model") + "Config"
         sizes = SIZES | self.options | changed
         kept = {key: value for key, value in sizes.items() if value is not None or key in changed}
-        kept |= {key: None for key in ("pad_token_id", "bos_token_id", "eos_token_id")}
+        kept |= dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id"))
         config = getattr(transformers, name)(**kept)
         config._attn_implementation = "eager"
         return config
