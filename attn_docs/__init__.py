@@ -1,9 +1,16 @@
 """Attention mechanisms in plain PyTorch, as taught and verified on the attn-docs site."""
 
 from attn_docs._renamed import renamed
-from attn_docs.checkpoints.from_hugging_face import from_hugging_face
+from attn_docs.checkpoints.from_hugging_face import from_transformers
 from attn_docs.checkpoints.models import models
-from attn_docs.checkpoints.steadier import SinkAttention, sink_attention, softcap_attention
+from attn_docs.checkpoints.steadier import (
+    AcrossHeads,
+    DifferentialAttention,
+    SinkAttention,
+    differential_attention,
+    sink_attention,
+    softcap_attention,
+)
 from attn_docs.checkpoints.whole_model import whole_model
 from attn_docs.checkpoints.window import window
 from attn_docs.foundations.additive import AdditiveAttention
@@ -96,11 +103,13 @@ from attn_docs.self_attention.four_steps import (
 )
 
 __all__ = [
+    "AcrossHeads",
     "AdditiveAttention",
     "BilinearAttention",
     "ContextCache",
     "CrossAttention",
     "DecodeCost",
+    "DifferentialAttention",
     "DotProductAttention",
     "DynamicScaling",
     "FusedSelfAttention",
@@ -137,12 +146,13 @@ __all__ = [
     "causal_mask",
     "cu_seqlens",
     "decode_cost",
+    "differential_attention",
     "document_ids",
     "document_mask",
     "document_positions",
     "encode_step_by_step",
     "flash_attention",
-    "from_hugging_face",
+    "from_transformers",
     "grouped_query_attention_broadcast",
     "grouped_query_attention_repeat",
     "grouped_query_to_multi_head",

@@ -5,7 +5,7 @@ transformers 5 gives them.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NoReturn
 
 import torch
@@ -51,20 +51,22 @@ def refuse(name: str, value: object, rule: str) -> NoReturn:
     raise ValueError(f"{name} must be {rule}; got {value!r}")
 
 
-def require(holder: object, rules: dict[str, Collection[Any]]) -> None:
+def require(holder: object, rules: Mapping[str, Collection[object]]) -> None:
     """Refuse each attribute of a config or layer that has another value than those that we hold.
 
     Args:
         holder: The config, or the layer.
-        rules: For each name, the values that are held. What is missing passes as None does.
+        rules: For each name, the values that are held. None and what is missing pass, and so
+            does False, unless True is what is held.
 
     Raises:
         ValueError: For the first attribute with another value.
     """
     for name, held in rules.items():
         value = getattr(holder, name, None)
-        if value is not None and value not in held:
-            refuse(name, value, " or ".join(str(one) for one in held) or "None")
+        off = value is None or (value is False and True not in held)
+        if not off and value not in held:
+            refuse(name, value, " or ".join(repr(one) for one in held) or "None or False")
 
 
 def only_parts(module: nn.Module, known: Iterable[str]) -> None:
@@ -98,11 +100,14 @@ _READ = {
     "num_attention_heads",
     "num_key_value_heads",
     "rope_parameters",
+    "is_causal",  # required to be True
+    "scaling",
     "sliding_window",  # read from the layer
     "architectures",
     "chunk_size_feed_forward",
     "embedding_multiplier",
     "final_logit_softcapping",
+    "ignore_keys_at_rope_validation",
     "logit_scale",
     "logits_scaling",
     "mlp_bias",
