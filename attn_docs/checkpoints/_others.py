@@ -38,8 +38,9 @@ def position_bias_from_transformers(module: nn.Module) -> nn.Module:
     `DecoderModel` as `position_bias`.
 
     T5's first layer holds the table for all layers of its stack; mT5 is T5, and in umT5 each layer
-    has its own. ALiBi has no parameters: BLOOM and MPT take the authors' slopes, Falcon rounds
-    them to bfloat16 and divides them, with the scores, by √head_dim.
+    has its own. ALiBi has no parameters. BLOOM and MPT take the authors' slopes. Falcon computes
+    slope times position in bfloat16, and divides it by √head_dim as it does the scores; so with
+    padding on the left, where it counts from the first token, it rounds other numbers.
 
     Args:
         module: `T5Attention`, `MT5Attention` or `UMT5Attention` with `relative_attention_bias`;
@@ -94,11 +95,26 @@ class _LinearBias(nn.Module):
         device = self.at.device
         query, key = _positions(query_len, key_len, offset, device)
         slopes = torch.tensor(self.slopes, dtype=torch.float32, device=device).view(1, -1, 1, 1)
-        return slopes * (key - query.unsqueeze(-1))  # 1 h n m
+        return self._numbers(slopes, query.unsqueeze(-1), key)  # 1 h n m
+
+    def _numbers(self, slopes: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        return slopes * (key - query)
 
     def extra_repr(self) -> str:
         """Say what was set."""
         return f"num_heads={len(self.slopes)}"
+
+
+class _FalconBias(_LinearBias):
+    """ALiBi of Falcon: slope times position in bfloat16, then divided as the scores are."""
+
+    def __init__(self, slopes: Tensor, device: torch.device, factor: float) -> None:
+        super().__init__(slopes, device)
+        self.factor = factor
+
+    def _numbers(self, slopes: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        slopes = slopes.bfloat16()
+        return ((slopes * key).float() - (slopes * query).float()) * self.factor
 
 
 def _t5_bias(module: nn.Module) -> nn.Module:
@@ -117,31 +133,22 @@ def _t5_bias(module: nn.Module) -> nn.Module:
     return bias.train(module.training)
 
 
-def _alibi(module: nn.Module, slopes: Tensor) -> nn.Module:
-    """Return a bias on the module's device."""
+def _alibi(module: nn.Module) -> nn.Module:
+    """Return the ALiBi of BLOOM, and of MPT, whose `alibi_bias_max` its model does not read."""
+    layer: Any = module
+    heads = layer.n_heads if hasattr(layer, "n_heads") else layer.num_heads
     device = next(module.parameters()).device
-    return _LinearBias(slopes, device).train(module.training)
+    return _LinearBias(alibi_slopes(heads), device).train(module.training)
 
 
 def _falcon_bias(module: nn.Module) -> nn.Module:
-    """Return Falcon's ALiBi: slopes in bfloat16, divided by √head_dim as the scores are."""
+    """Return Falcon's ALiBi, if it has one."""
     layer: Any = module
     if not layer.config.alibi:
         refuse("alibi", layer.config.alibi, "True for a bias on the scores")
-    slopes = alibi_slopes(layer.num_heads).bfloat16().float()
-    return _alibi(module, slopes * layer.inv_norm_factor)
-
-
-def _bloom_bias(module: nn.Module) -> nn.Module:
-    """Return BLOOM's ALiBi."""
-    layer: Any = module
-    return _alibi(module, alibi_slopes(layer.num_heads))
-
-
-def _mpt_bias(module: nn.Module) -> nn.Module:
-    """Return MPT's ALiBi; transformers leaves `alibi_bias_max` at 8, whatever its config says."""
-    layer: Any = module
-    return _alibi(module, alibi_slopes(layer.n_heads))
+    device = next(module.parameters()).device
+    bias = _FalconBias(alibi_slopes(layer.num_heads), device, layer.inv_norm_factor)
+    return bias.train(module.training)
 
 
 _BIASES: dict[str, Callable[[nn.Module], nn.Module]] = {
@@ -149,8 +156,8 @@ _BIASES: dict[str, Callable[[nn.Module], nn.Module]] = {
     "MT5Attention": _t5_bias,
     "UMT5Attention": _t5_bias,
     "FalconAttention": _falcon_bias,
-    "BloomAttention": _bloom_bias,
-    "MptAttention": _mpt_bias,
+    "BloomAttention": _alibi,
+    "MptAttention": _alibi,
 }
 
 
