@@ -1,5 +1,6 @@
 """Converters of the attention layers with other layouts: fused or interleaved projections."""
 
+import math
 from collections.abc import Callable
 from typing import Any, Unpack
 
@@ -409,7 +410,7 @@ def _heads(
 
 def _scale(scaling: float, head_dim: int) -> float | None:
     """Return a layer's factor on its scores; None where it is the usual one."""
-    return None if scaling == head_dim**-0.5 else float(scaling)
+    return None if math.isclose(scaling, head_dim**-0.5) else float(scaling)
 
 
 def _both(linear: nn.Linear) -> tuple[Tensor, Tensor | None]:

@@ -20,10 +20,11 @@ from transformers.models.mpt import modeling_mpt as mpt
 from transformers.models.phi3.modeling_phi3 import Phi3Attention
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from attn_docs import MultiHeadAttention, RelativeBias
+from attn_docs import MultiHeadAttention, RelativeBias, from_transformers
 from attn_docs.checkpoints._others import OTHERS, position_bias_from_transformers
 from attn_docs.model.block import Block
 from attn_docs.model.decoder import DecoderModel
+from tests.checkpoints.families import FAMILIES, LENGTH, compare, relative, tokens
 from tests.kit import error, normal
 
 SIZES = {"hidden_size": 48, "num_attention_heads": 6}
@@ -74,6 +75,63 @@ def convert(layer: nn.Module, config: Any) -> Any:
     return OTHERS[type(layer).__name__](layer, config)
 
 
+# --- the same outputs and gradients ----------------------------------------------------------
+
+# the others compute a cosine, a bias or a softmax in float32 whatever their weights are
+EXACT = {"GPT2Model", "BertModel", "RobertaModel", "XLMRobertaModel", "ElectraModel"}
+EXACT |= {"T5EncoderModel", "T5Model", "MT5EncoderModel", "UMT5EncoderModel"}
+MINE = {name: family for name, family in FAMILIES.items() if family.layer in OTHERS}
+
+
+def test_every_converter_has_a_family() -> None:
+    assert {family.layer for family in MINE.values()} == set(OTHERS)
+
+
+@pytest.mark.parametrize("name", MINE)
+def test_a_layer_gives_what_it_gave_in_its_model(name: str) -> None:
+    found = compare(MINE[name])
+    assert all(difference <= 1e-6 for difference in found if difference is not None), found
+
+
+def passed(model: nn.Module, layer: nn.Module, part: str) -> tuple[Tensor, Tensor]:
+    """Run a model; return what its layer got and what a part of the layer returned, graph and all."""
+    found: list[Tensor] = []
+
+    def before(_: nn.Module, args: Any, kwargs: Any) -> None:
+        found.append(args[0] if args else kwargs["hidden_states"])
+
+    def after(*call: Any) -> None:
+        found.append(call[-1][0] if isinstance(call[-1], tuple) else call[-1])
+
+    layer.register_forward_pre_hook(before, with_kwargs=True)
+    layer.get_submodule(part).register_forward_hook(after)
+    model(input_ids=tokens())
+    x, output = found
+    return x, output
+
+
+@pytest.mark.parametrize("name", [name for name in MINE if name != "GPT-2, upcast"])
+def test_gradients_are_theirs(name: str) -> None:
+    family = MINE[name]
+    model = family.build().double()
+    layers = family.layers(model)
+    layer, bias = layers[-1], family.biases(layers)[-1]
+    x, wanted = passed(model, layer, family.output)
+    ours: Any = from_transformers(layer, model.config)
+    mask = {} if bias is None else {"attn_mask": bias(LENGTH)}
+    found = ours(x, is_causal=family.decodes, **mask)
+    along = normal(*found.shape, seed=3)
+    to, at = [x], [x]
+    if isinstance(bias, RelativeBias):  # the table of the first layer
+        to.append(bias.relative_attention_bias.weight)
+        at.append(layers[0 if family.bias == "first" else -1].relative_attention_bias.weight)
+    mine = torch.autograd.grad(found, to, along)
+    theirs = torch.autograd.grad(wanted, at, along)
+    near = 1e-12 if family.model in EXACT else 1e-6
+    for one, other in zip((found, *mine), (wanted, *theirs), strict=True):
+        assert relative(one.detach(), other.detach()) <= near
+
+
 # --- refused ---------------------------------------------------------------------------------
 
 
@@ -82,7 +140,6 @@ def mpt_with(**changed: Any) -> dict[str, Any]:
 
 
 REFUSED = [
-    ("GPTJ", {"rotary_dim": None}, "rotary_dim must be an int; got None"),
     ("Falcon", {"multi_query": False, "num_kv_heads": 2}, "num_kv_heads must be 6; got 2"),
     ("Bloom", {"pretraining_tp": 2, "slow_but_exact": True}, "slow_but_exact must be False"),
     ("Mpt", mpt_with(clip_qkv=2.0), "clip_qkv must be None; got 2.0"),
@@ -90,7 +147,7 @@ REFUSED = [
     ("Mpt", mpt_with(prefix_lm=True), "prefix_lm must be False; got True"),
     ("Mpt", mpt_with(alibi=False), "alibi must be True; got False"),
     ("Mpt", mpt_with(alibi_bias_max=16), "alibi_bias_max must be 8; got 16"),
-    ("Mpt", mpt_with(attn_type="multiquery_attention"), "attn_type must be multihead_attention"),
+    ("Mpt", mpt_with(attn_type="multiquery_attention"), "attn_type must be 'multihead_attention'"),
     ("Mpt", {"no_bias": False}, "no_bias must be True; got False"),
     ("Phi3", {"rope_parameters": LONGROPE}, "rope_type must be one of .*; got 'longrope'"),
     ("GPTNeoX", {"rope_parameters": LONGROPE}, "rope_type must be one of .*; got 'longrope'"),
@@ -99,7 +156,11 @@ REFUSED = [
         {"rope_parameters": {"rope_theta": 1e4, "partial_rotary_factor": 0.5}},
         "partial_rotary_factor must be 1 in this family.*; got 0.5",
     ),
-    ("Bert", {"position_embedding_type": "relative_key"}, "position_embedding_type must be absol"),
+    (
+        "Bert",
+        {"position_embedding_type": "relative_key"},
+        "position_embedding_type must be 'absolute'",
+    ),
     ("DeepseekV2", {"attention_bias": True}, "attention_bias must be False; got True"),
     ("DeepseekV3", {"attention_bias": True}, "attention_bias must be False; got True"),
     ("DeepseekV3", {"num_key_value_heads": 3}, "num_key_value_heads must be 6; got 3"),
@@ -124,6 +185,13 @@ def test_cross_attention_is_refused_where_its_layer_has_other_parts() -> None:
     config = config_of("Bert", SIZES, {})
     with pytest.raises(ValueError, match="is_cross_attention must be False; got True"):
         convert(BertAttention(config, is_cross_attention=True), config)
+
+
+def test_gptj_without_a_rotary_dim_is_refused_as_its_own_rotation_does_not_fit() -> None:
+    layer, config = made("GPTJ")
+    layer.rotary_dim = None
+    with pytest.raises(ValueError, match="rotary_dim must be an int; got None"):
+        convert(layer, config)
 
 
 @each_layer
