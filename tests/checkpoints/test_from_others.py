@@ -94,7 +94,7 @@ def test_a_layer_gives_what_it_gave_in_its_model(name: str) -> None:
 
 
 def passed(model: nn.Module, layer: nn.Module, part: str) -> tuple[Tensor, Tensor]:
-    """Run a model; return what its layer got and what a part of the layer returned, graph and all."""
+    """Run a model; return what a layer got and a part of it returned, with their graph."""
     found: list[Tensor] = []
 
     def before(_: nn.Module, args: Any, kwargs: Any) -> None:
@@ -115,16 +115,17 @@ def test_gradients_are_theirs(name: str) -> None:
     family = MINE[name]
     model = family.build().double()
     layers = family.layers(model)
-    layer, bias = layers[-1], family.biases(layers)[-1]
+    number = 0 if family.bias == "first" else -1  # a later one's x depends on the table too
+    layer, bias = layers[number], family.biases(layers)[number]
     x, wanted = passed(model, layer, family.output)
     ours: Any = from_transformers(layer, model.config)
     mask = {} if bias is None else {"attn_mask": bias(LENGTH)}
     found = ours(x, is_causal=family.decodes, **mask)
     along = normal(*found.shape, seed=3)
     to, at = [x], [x]
-    if isinstance(bias, RelativeBias):  # the table of the first layer
+    if isinstance(bias, RelativeBias):
         to.append(bias.relative_attention_bias.weight)
-        at.append(layers[0 if family.bias == "first" else -1].relative_attention_bias.weight)
+        at.append(layer.get_parameter("relative_attention_bias.weight"))
     mine = torch.autograd.grad(found, to, along)
     theirs = torch.autograd.grad(wanted, at, along)
     near = 1e-12 if family.model in EXACT else 1e-6
