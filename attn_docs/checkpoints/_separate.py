@@ -20,6 +20,7 @@ from attn_docs.checkpoints._config import (
     rotary_of,
 )
 from attn_docs.checkpoints.steadier import AcrossHeads, SinkAttention, softcap_attention
+from attn_docs.heads.grouped_query import GroupedQueryAttention
 from attn_docs.heads.multi_head import MultiHeadAttention
 from attn_docs.position.rotary import RotaryEmbedding
 
@@ -88,21 +89,26 @@ class Family:
     def __call__(self, module: nn.Module, config: object) -> nn.Module:
         """Return our module with the weights of theirs."""
         layer: Layer = module
+        if config is None:
+            refuse("config", None, f"given for {type(module).__name__}")
         self._check(layer, config)
         weights = _weights(layer)
         (query, q_bias), (key, _), (value, _), (_, out_bias) = weights
         heads, kv_heads = (x.size(0) // layer.head_dim for x in (query, key))
         if heads // kv_heads != layer.num_key_value_groups:
             refuse("num_key_value_groups", layer.num_key_value_groups, f"{heads // kv_heads}")
-        ours = MultiHeadAttention(
+        shared = kv_heads != heads
+        made = (
+            partial(GroupedQueryAttention, num_kv_heads=kv_heads) if shared else MultiHeadAttention
+        )
+        ours = made(
             query.size(1),
             heads,
-            num_kv_heads=kv_heads,
             head_dim=layer.head_dim,
             qkv_bias=q_bias is not None,
             out_bias=out_bias is not None,
             dropout=float(layer.attention_dropout or 0.0),
-            scale=float(layer.scaling),
+            scale=None if layer.scaling == layer.head_dim**-0.5 else float(layer.scaling),
             window=self._window(layer, config),
             rotary=self._rotary(layer, config),
             **self.adds(layer),
@@ -136,7 +142,7 @@ class Family:
     def _check(self, layer: Layer, config: object) -> None:
         only_parts(layer, (*_PROJECTIONS, *self.parts))
         for holder in (config, layer):
-            require(holder, {"is_causal": (True,), **self.held})
+            require(holder, {**self.held, "is_causal": (True,)})
             only_options(holder, (*self.options, *self.held))
         window = getattr(layer, "sliding_window", None)
         if window is not None and window != getattr(config, "sliding_window", None):

@@ -63,6 +63,4 @@ def from_transformers(module: nn.Module, config: object | None = None) -> nn.Mod
         known = ", ".join(sorted(CONVERTERS))
         raise ValueError(f"module must be one of {known}; got {name}")
     config = getattr(module, "config", None) if config is None else config
-    if config is None:
-        raise ValueError("config must be given for a layer that holds none; got None")
     return place(CONVERTERS[name](module, config), module)

@@ -6,6 +6,7 @@ downloaded. `compare` puts our layer on the same inputs: whole, cached in uneven
 padding on the left.
 """
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -70,11 +71,14 @@ class Family:
     def make_config(self, **changed: Any) -> Any:
         """Return the config of the small model, or of one with an option changed."""
         name = self.config or self.model.removesuffix("Model") + "Config"
-        sizes = SIZES | self.options | changed
+        sizes = copy.deepcopy(
+            SIZES | self.options | changed
+        )  # configs keep dicts, and write to them
         kept = {key: value for key, value in sizes.items() if value is not None or key in changed}
         kept = dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id")) | kept
         config = getattr(transformers, name)(**kept)
         config._attn_implementation = self.attention
+        config._experts_implementation = "eager"
         return config
 
     def build(self, *, seed: int = 0, **changed: Any) -> nn.Module:
