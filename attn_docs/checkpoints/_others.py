@@ -11,6 +11,7 @@ from attn_docs.checkpoints._config import (
     Converter,
     copied,
     copy_linear,
+    only_options,
     only_parts,
     place,
     refuse,
@@ -162,12 +163,73 @@ _BIASES: dict[str, Callable[[nn.Module], nn.Module]] = {
 }
 
 
+# what sounds as if attention read it, in a family's config and layer, and is read, refused, or
+# known not to matter
+_GPT2 = (
+    "attn_pdrop",
+    "scale_attn_weights",
+    "scale_attn_by_inverse_layer_idx",
+    "reorder_and_upcast_attn",
+    "add_cross_attention",
+    "is_cross_attention",
+)
+_GPTJ = ("attn_pdrop", "rotary_dim", "scale_attn")
+_FALCON = ("alibi", "bias", "parallel_attn", "num_ln_in_parallel_attn")
+_MPT = ("attn_config", "no_bias", "attn_dropout_p", "clip_qkv", "softmax_scale")
+_BERT = (
+    "attention_probs_dropout_prob",
+    "all_head_size",
+    "attention_head_size",
+    "add_cross_attention",
+    "position_embedding_type",
+)
+_T5 = (
+    "d_kv",
+    "relative_attention_num_buckets",
+    "relative_attention_max_distance",
+    "has_relative_attention_bias",
+    "scale_decoder_outputs",
+)
+_LATENT = (
+    "q_lora_rank",
+    "kv_lora_rank",
+    "qk_nope_head_dim",
+    "qk_rope_head_dim",
+    "v_head_dim",
+    "qk_head_dim",
+    "rope_interleave",
+    "routed_scaling_factor",
+)
+_HEADS = ("n_head", "n_heads", "num_heads", "num_kv_heads")
+
+
+def _check(
+    module: nn.Module,
+    config: object,
+    parts: tuple[str, ...],
+    options: tuple[str, ...] = (),
+    *,
+    causal: bool = True,
+    windows: bool = False,
+) -> None:
+    """Refuse a layer with parts, and a config or layer with options, that are not known."""
+    only_parts(module, parts)
+    for holder in (config, module):
+        if holder is None:  # BLOOM's and MPT's layers hold no config, and need none
+            continue
+        only_options(holder, (*options, *_HEADS))
+        if causal:
+            require(holder, {"is_causal": (True,)})
+        if not windows:
+            require(holder, {"sliding_window": ()})
+
+
 @torch.enable_grad()  # a view made without it would look frozen
-def _gpt2(module: nn.Module, _config: object) -> nn.Module:
+def _gpt2(module: nn.Module, config: object) -> nn.Module:
     """Convert GPT-2: queries, keys and values side by side in one Conv1D, (in, out)."""
     layer: Any = module
     require(layer, {"is_cross_attention": (False,)})
-    only_parts(module, ("c_attn", "c_proj"))
+    _check(module, config, ("c_attn", "c_proj"), _GPT2)
     ours = MultiHeadAttention(
         layer.embed_dim,
         layer.num_heads,
@@ -180,12 +242,13 @@ def _gpt2(module: nn.Module, _config: object) -> nn.Module:
     return _filled(ours, parts, module)
 
 
-def _gptj(module: nn.Module, _config: object) -> nn.Module:
+def _gptj(module: nn.Module, config: object) -> nn.Module:
     """Convert GPT-J: neighbours are rotated in pairs, in the first part of a head."""
     layer: Any = module
     if layer.rotary_dim is None:
         refuse("rotary_dim", None, "an int")
-    only_parts(module, ("q_proj", "k_proj", "v_proj", "out_proj", "embed_positions"))
+    names = ("q_proj", "k_proj", "v_proj", "out_proj")
+    _check(module, config, (*names, "embed_positions"), _GPTJ)
     ours = MultiHeadAttention(
         layer.embed_dim,
         layer.num_attention_heads,
@@ -193,7 +256,6 @@ def _gptj(module: nn.Module, _config: object) -> nn.Module:
         dropout=layer.attn_dropout.p,
         rotary=RotaryEmbedding(layer.head_dim, rotary_dim=layer.rotary_dim, interleaved=True),
     )
-    names = ("q_proj", "k_proj", "v_proj", "out_proj")
     return _filled(ours, {name: _both(getattr(layer, name)) for name in names}, module)
 
 
@@ -201,7 +263,7 @@ def _gpt_neox(module: nn.Module, config: object) -> nn.Module:
     """Convert GPT-NeoX: one projection, in which each head has its query, key and value."""
     layer: Any = module
     settings: Any = config
-    only_parts(module, ("query_key_value", "dense"))
+    _check(module, config, ("query_key_value", "dense"), ("head_size", "rotary_ndims"))
     ours = MultiHeadAttention(
         settings.hidden_size,
         settings.num_attention_heads,
@@ -218,7 +280,7 @@ def _falcon(module: nn.Module, config: object) -> nn.Module:
     """Convert Falcon: one projection, by KV head; with ALiBi, its bias is given to the call."""
     layer: Any = module
     settings: Any = config
-    only_parts(module, ("query_key_value", "dense"))
+    _check(module, config, ("query_key_value", "dense"), _FALCON)
     if not layer.new_decoder_architecture and not layer.multi_query:
         require(layer, {"num_kv_heads": (layer.num_heads,)})
     rotary = None if settings.alibi else rotary_of(config, layer.head_dim)
@@ -236,10 +298,10 @@ def _falcon(module: nn.Module, config: object) -> nn.Module:
     return _filled(ours, parts | {"out_proj": _both(layer.dense)}, module)
 
 
-def _bloom(module: nn.Module, _config: object) -> nn.Module:
+def _bloom(module: nn.Module, config: object) -> nn.Module:
     """Convert BLOOM, without the residual that its layer adds; its bias is given to the call."""
     layer: Any = module
-    only_parts(module, ("query_key_value", "dense"))
+    _check(module, config, ("query_key_value", "dense"))
     require(layer, {"beta": (1.0,)})
     if layer.pretraining_tp > 1 and layer.slow_but_exact:
         rule = "False with pretraining_tp above 1, where transformers leaves the output's bias out"
@@ -258,10 +320,10 @@ def _mpt(module: nn.Module, config: object) -> nn.Module:
     """Convert MPT: projections side by side; its bias is given to the call."""
     layer: Any = module
     settings: Any = config
-    only_parts(module, ("Wqkv", "out_proj"))
+    _check(module, config, ("Wqkv", "out_proj"), _MPT)
     if layer.clip_qkv:
         refuse("clip_qkv", layer.clip_qkv, "None")
-    if config is not None:  # what transformers reads from a config and does nothing with
+    if config is not None:  # what transformers' layer does not read
         held = {"attn_type": ("multihead_attention",), "alibi": (True,), "alibi_bias_max": (8,)}
         require(config, {"no_bias": (True,)})
         require(settings.attn_config, {**held, "qk_ln": (False,), "prefix_lm": (False,)})
@@ -280,7 +342,7 @@ def _phi3(module: nn.Module, config: object) -> nn.Module:
     """Convert Phi-3: queries, keys and values side by side in one projection."""
     layer: Any = module
     settings: Any = config
-    only_parts(module, ("qkv_proj", "o_proj"))
+    _check(module, config, ("qkv_proj", "o_proj"), windows=True)
     ours = _heads(
         settings.hidden_size,
         settings.num_attention_heads,
@@ -303,7 +365,7 @@ def _bert(module: nn.Module, config: object) -> nn.Module:
     layer: Any = module
     require(layer, {"is_cross_attention": (False,)})
     require(config, {"position_embedding_type": ("absolute",)})
-    only_parts(layer.self, ("query", "key", "value"))
+    _check(layer.self, config, ("query", "key", "value"), _BERT, causal=False)
     only_parts(layer.output, ("dense", "LayerNorm"))
     inner = layer.self
     ours = MultiHeadAttention(
@@ -317,10 +379,10 @@ def _bert(module: nn.Module, config: object) -> nn.Module:
     return _filled(ours, parts | {"out_proj": _both(layer.output.dense)}, module)
 
 
-def _t5(module: nn.Module, _config: object) -> nn.Module:
+def _t5(module: nn.Module, config: object) -> nn.Module:
     """Convert T5: scores are not scaled, and the table of distances is given to the call."""
     layer: Any = module
-    only_parts(module, ("q", "k", "v", "o", "relative_attention_bias"))
+    _check(module, config, ("q", "k", "v", "o", "relative_attention_bias"), _T5, causal=False)
     ours = MultiHeadAttention(
         layer.d_model,
         layer.n_heads,
@@ -370,7 +432,7 @@ def _latent(module: nn.Module, config: object, *, interleaved: bool) -> nn.Modul
     else:
         names |= {"q_a_proj": "q_a_proj", "q_b_proj": "q_b_proj"}
         norms["q_a_norm"] = "q_a_layernorm"
-    only_parts(module, (*names.values(), *norms.values()))
+    _check(module, config, (*names.values(), *norms.values()), _LATENT)
     for mine, theirs in norms.items():
         norm, source = getattr(ours, mine), getattr(layer, theirs)
         norm.weight, norm.eps = copied(source.weight), source.variance_epsilon
