@@ -53,9 +53,9 @@ def position_bias_from_transformers(module: nn.Module) -> nn.Module:
         (1, num_heads, n, m). ALiBi's is float32, T5's has the dtype of the table.
 
     Raises:
-        TypeError: If the layer is of another class.
-        ValueError: If the layer has no bias of its own: T5's later layers, Falcon with rotary
-            positions.
+        TypeError: If `module` is not a module.
+        ValueError: If the layer is of another class, or has no bias of its own: T5's later layers,
+            Falcon with rotary positions.
 
     Example:
         ```python
@@ -77,9 +77,10 @@ def position_bias_from_transformers(module: nn.Module) -> nn.Module:
         arXiv:2108.12409 (2021).
     """
     name = type(module).__name__
+    if not isinstance(module, nn.Module):
+        raise TypeError(f"module must be a Module; got {name}")
     if name not in _BIASES:
-        known = ", ".join(_BIASES)
-        raise TypeError(f"module must be of a class with a position bias ({known}); got {name}")
+        raise ValueError(f"module must be one of {', '.join(sorted(_BIASES))}; got {name}")
     return _BIASES[name](module)
 
 
@@ -302,7 +303,6 @@ def _bloom(module: nn.Module, config: object) -> nn.Module:
     """Convert BLOOM, without the residual that its layer adds; its bias is given to the call."""
     layer: Any = module
     _check(module, config, ("query_key_value", "dense"))
-    require(layer, {"beta": (1.0,)})
     if layer.pretraining_tp > 1 and layer.slow_but_exact:
         rule = "False with pretraining_tp above 1, where transformers leaves the output's bias out"
         refuse("slow_but_exact", layer.slow_but_exact, rule)
@@ -450,6 +450,7 @@ OTHERS: dict[str, Converter] = {
     "BertAttention": _bert,
     "RobertaAttention": _bert,
     "XLMRobertaAttention": _bert,
+    "CamembertAttention": _bert,
     "ElectraAttention": _bert,
     "T5Attention": _t5,
     "MT5Attention": _t5,

@@ -78,7 +78,8 @@ def convert(layer: nn.Module, config: Any) -> Any:
 # --- the same outputs and gradients ----------------------------------------------------------
 
 # the others compute a cosine, a bias or a softmax in float32 whatever their weights are
-EXACT = {"GPT2Model", "BertModel", "RobertaModel", "XLMRobertaModel", "ElectraModel"}
+EXACT = {"GPT2Model", "BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel"}
+EXACT |= {"ElectraModel"}
 EXACT |= {"T5EncoderModel", "T5Model", "MT5EncoderModel", "UMT5EncoderModel"}
 MINE = {name: family for name, family in FAMILIES.items() if family.layer in OTHERS}
 
@@ -307,6 +308,19 @@ def test_latent_norms_keep_their_epsilon(name: str) -> None:
     assert error(ours.q_a_norm(query), layer.q_a_layernorm(query)) <= 1e-6
 
 
+@pytest.mark.parametrize("name", ["DeepSeek-V2-Lite", "DeepSeek-V3"])
+@pytest.mark.parametrize("absorb", [False, True])
+def test_both_forms_of_latent_attention_have_the_factor_of_yarn(name: str, absorb: bool) -> None:
+    family = MINE[name]
+    model = family.build()
+    layer = family.layers(model)[-1]
+    x, wanted = passed(model, layer, "")
+    ours: Any = from_transformers(layer)
+    assert ours.scale > 1.3 * (ours.head_dim + ours.rope_dim) ** -0.5
+    found = ours(x, is_causal=True, absorb=absorb)
+    assert relative(found.detach(), wanted.detach()) <= 1e-6
+
+
 def test_bert_leaves_residual_and_norm_outside() -> None:
     layer, config = made("Bert")
     x = normal(2, 5, 48, dtype=torch.float32)
@@ -423,5 +437,7 @@ def test_a_layer_without_a_bias_is_refused() -> None:
         position_bias_from_transformers(later)
     with pytest.raises(ValueError, match=r"alibi must be True for a bias.*; got False"):
         position_bias_from_transformers(made("Falcon")[0])
-    with pytest.raises(TypeError, match=r"position bias \(T5Attention.*\); got GPT2Attention"):
+    with pytest.raises(ValueError, match=r"module must be one of BloomA.*; got GPT2Attention"):
         position_bias_from_transformers(made("GPT2")[0])
+    with pytest.raises(TypeError, match="module must be a Module; got str"):
+        position_bias_from_transformers("t5-small")  # type: ignore[arg-type]
