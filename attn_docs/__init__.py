@@ -1,7 +1,10 @@
 """Attention mechanisms in plain PyTorch, as taught and verified on the attn-docs site."""
 
 from attn_docs._renamed import renamed
-from attn_docs.checkpoints.from_hugging_face import from_transformers
+from attn_docs.checkpoints.from_hugging_face import (
+    from_transformers,
+    position_bias_from_transformers,
+)
 from attn_docs.checkpoints.models import models
 from attn_docs.checkpoints.steadier import (
     AcrossHeads,
@@ -171,6 +174,7 @@ __all__ = [
     "nadaraya_watson",
     "packed_attention",
     "padding_mask",
+    "position_bias_from_transformers",
     "projection_cost",
     "ring_attention",
     "ring_join",

@@ -129,7 +129,7 @@ def only_options(config: object, known: Iterable[str] = ()) -> None:
         ValueError: For the first that is not known.
     """
     names = _READ | set(known)
-    for name, value in vars(config).items():
+    for name, value in getattr(config, "__dict__", {}).items():
         if name.startswith("_") or name in names or not _SOUNDS.search(name):
             continue
         if value is not None and value is not False and value not in ({}, [], ()):

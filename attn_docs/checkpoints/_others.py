@@ -63,7 +63,7 @@ def position_bias_from_transformers(module: nn.Module) -> nn.Module:
         from transformers import T5Config
         from transformers.models.t5.modeling_t5 import T5Attention
 
-        from attn_docs.checkpoints._others import position_bias_from_transformers
+        from attn_docs import position_bias_from_transformers
 
         config = T5Config(d_model=24, d_kv=6, num_heads=4)
         layer = T5Attention(config, has_relative_attention_bias=True)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 import attn_docs.checkpoints
 from attn_docs import MultiHeadAttention, from_transformers
 from attn_docs.checkpoints._config import copy_linear, rotary_of
+from attn_docs.checkpoints._others import OTHERS
 from attn_docs.checkpoints._separate import SEPARATE
 from attn_docs.checkpoints.from_hugging_face import CONVERTERS
 from tests.checkpoints.families import (
@@ -45,8 +46,8 @@ def test_it_equals_the_models_own_layers(name: str) -> None:
     assert found.padded < 1e-5
 
 
-def test_each_converter_of_separate_projections_has_a_family() -> None:
-    assert {FAMILIES[name].layer for name in SEPARATES} == set(SEPARATE)
+def test_each_converter_has_a_family() -> None:
+    assert {family.layer for family in FAMILIES.values()} == set(CONVERTERS)
 
 
 def test_sizes_differ_and_texts_are_longer_than_windows() -> None:
@@ -272,6 +273,21 @@ def test_an_option_about_attention_that_no_converter_knows_is_refused(
     vars(theirs.config if place == "config" else theirs)[option] = UNKNOWN[option]  # unchecked
     with pytest.raises(ValueError, match=rf"^{option} must be .*; got {UNKNOWN[option]!r}$"):
         from_transformers(theirs)
+
+
+@pytest.mark.parametrize("layer", OTHERS)
+@pytest.mark.parametrize("option", ["attn_temperature_tuning", "softcap_of_next_year", "is_causal"])
+def test_it_is_refused_in_other_layouts_too(layer: str, option: str) -> None:
+    name = next(name for name, family in FAMILIES.items() if family.layer == layer)
+    config = FAMILIES[name].make_config()
+    vars(config)[option] = UNKNOWN[option]
+    with pytest.raises(ValueError, match=rf"^{option} must be .*; got {UNKNOWN[option]!r}$"):
+        from_transformers(layer_of(name, 0), config)
+    if option != "is_causal":  # which is False in a layer that looks both ways
+        theirs = layer_of(name, 0)
+        setattr(theirs, option, UNKNOWN[option])
+        with pytest.raises(ValueError, match=f"^{option} must be "):
+            from_transformers(theirs, FAMILIES[name].make_config())
 
 
 @separates
