@@ -180,6 +180,7 @@ _MPT = ("attn_config", "no_bias", "attn_dropout_p", "clip_qkv", "softmax_scale")
 _BERT = (
     "attention_probs_dropout_prob",
     "all_head_size",
+    "is_cross_attention",
     "attention_head_size",
     "add_cross_attention",
     "position_embedding_type",
@@ -216,13 +217,11 @@ def _check(
     """Refuse a layer with parts, and a config or layer with options, that are not known."""
     only_parts(module, parts)
     for holder in (config, module):
-        if holder is None:  # BLOOM's and MPT's layers hold no config, and need none
-            continue
         only_options(holder, (*options, *_HEADS))
-        if causal:
-            require(holder, {"is_causal": (True,)})
         if not windows:
             require(holder, {"sliding_window": ()})
+        if causal or holder is config:
+            require(holder, {"is_causal": (True,)})
 
 
 @torch.enable_grad()  # a view made without it would look frozen
@@ -366,6 +365,7 @@ def _bert(module: nn.Module, config: object) -> nn.Module:
     require(layer, {"is_cross_attention": (False,)})
     require(config, {"position_embedding_type": ("absolute",)})
     _check(layer.self, config, ("query", "key", "value"), _BERT, causal=False)
+    only_options(module, _BERT)
     only_parts(layer.output, ("dense", "LayerNorm"))
     inner = layer.self
     ours = MultiHeadAttention(

@@ -2,50 +2,13 @@
 
 from torch import nn
 
-from attn_docs.checkpoints._config import Converter, only_options, place, require
+from attn_docs.checkpoints._config import Converter, place
 from attn_docs.checkpoints._others import OTHERS, position_bias_from_transformers
 from attn_docs.checkpoints._separate import SEPARATE
 
 __all__ = ["CONVERTERS", "from_transformers", "position_bias_from_transformers"]
 
 CONVERTERS: dict[str, Converter] = {**SEPARATE, **OTHERS}
-# names about attention that the converters of other layouts read, or that say nothing new
-_READ = (
-    "alibi",
-    "attention_probs_dropout_prob",
-    "attn_config",
-    "attn_dropout_p",
-    "attn_pdrop",
-    "bias",
-    "d_kv",
-    "has_relative_attention_bias",
-    "head_size",
-    "kv_lora_rank",
-    "n_head",
-    "n_heads",
-    "no_bias",
-    "num_heads",
-    "num_kv_heads",
-    "num_ln_in_parallel_attn",
-    "parallel_attn",
-    "q_lora_rank",
-    "qk_head_dim",
-    "qk_nope_head_dim",
-    "qk_rope_head_dim",
-    "relative_attention_max_distance",
-    "relative_attention_num_buckets",
-    "reorder_and_upcast_attn",
-    "rope_interleave",
-    "rotary_dim",
-    "rotary_ndims",
-    "routed_scaling_factor",
-    "scale_attn",
-    "scale_attn_by_inverse_layer_idx",
-    "scale_attn_weights",
-    "scale_decoder_outputs",
-    "softmax_scale",
-    "v_head_dim",
-)
 
 
 def from_transformers(module: nn.Module, config: object | None = None) -> nn.Module:
@@ -87,7 +50,7 @@ def from_transformers(module: nn.Module, config: object | None = None) -> nn.Mod
         try:
             from_transformers(nn.MultiheadAttention(8, 2), config={})
         except ValueError as error:
-            print(str(error)[-23:])
+            print(str(error)[-24:])
         #> ; got MultiheadAttention
         ```
 
@@ -102,8 +65,4 @@ def from_transformers(module: nn.Module, config: object | None = None) -> nn.Mod
         known = ", ".join(sorted(CONVERTERS))
         raise ValueError(f"module must be one of {known}; got {name}")
     config = getattr(module, "config", None) if config is None else config
-    if name in OTHERS:  # the rest look for themselves
-        for holder in (config, module):
-            only_options(holder, _READ)
-        require(config, {"is_causal": (True,)})
     return place(CONVERTERS[name](module, config), module)
