@@ -224,7 +224,7 @@ def _check(
             require(holder, {"is_causal": (True,)})
 
 
-@torch.enable_grad()  # a view made without it would look frozen
+@torch.enable_grad()  # what is copied without it would look frozen
 def _gpt2(module: nn.Module, config: object) -> nn.Module:
     """Convert GPT-2: queries, keys and values side by side in one Conv1D, (in, out)."""
     layer: Any = module
@@ -480,7 +480,6 @@ def _both(linear: nn.Linear) -> tuple[Tensor, Tensor | None]:
     return linear.weight, linear.bias
 
 
-@torch.enable_grad()
 def _side_by_side(weight: Tensor, bias: Tensor | None, sizes: list[int]) -> Parts:
     """Cut a fused projection whose rows are those of all queries, all keys, all values."""
     biases = (None, None, None) if bias is None else torch.split(bias, sizes)
