@@ -133,7 +133,7 @@ def _t5_bias(module: nn.Module) -> nn.Module:
         bidirectional=not layer.is_decoder,
     )
     bias.relative_attention_bias.weight = copied(layer.relative_attention_bias.weight)
-    return bias.train(module.training)
+    return bias
 
 
 def _alibi(module: nn.Module) -> nn.Module:
@@ -141,7 +141,7 @@ def _alibi(module: nn.Module) -> nn.Module:
     layer: Any = module
     heads = layer.n_heads if hasattr(layer, "n_heads") else layer.num_heads
     device = next(module.parameters()).device
-    return _LinearBias(alibi_slopes(heads), device).train(module.training)
+    return _LinearBias(alibi_slopes(heads), device)
 
 
 def _falcon_bias(module: nn.Module) -> nn.Module:
@@ -150,8 +150,7 @@ def _falcon_bias(module: nn.Module) -> nn.Module:
     if not layer.config.alibi:
         refuse("alibi", layer.config.alibi, "True for a bias on the scores")
     device = next(module.parameters()).device
-    bias = _FalconBias(alibi_slopes(layer.num_heads), device, layer.inv_norm_factor)
-    return bias.train(module.training)
+    return _FalconBias(alibi_slopes(layer.num_heads), device, layer.inv_norm_factor)
 
 
 _BIASES: dict[str, Callable[[nn.Module], nn.Module]] = {

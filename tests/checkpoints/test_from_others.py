@@ -183,6 +183,11 @@ def test_cross_attention_is_refused_where_its_layer_has_other_parts() -> None:
         convert(BertAttention(config, is_cross_attention=True), config)
 
 
+def test_blooms_exact_sum_is_no_other_without_slices() -> None:
+    assert isinstance(convert(*made("Bloom", slow_but_exact=True)), MultiHeadAttention)
+    assert isinstance(convert(*made("Bloom", pretraining_tp=2)), MultiHeadAttention)
+
+
 def test_gptj_without_a_rotary_dim_is_refused_as_its_own_rotation_does_not_fit() -> None:
     layer, config = made("GPTJ")
     layer.rotary_dim = None
