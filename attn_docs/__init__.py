@@ -1,7 +1,10 @@
 """Attention mechanisms in plain PyTorch, as taught and verified on the attn-docs site."""
 
 from attn_docs._renamed import renamed
-from attn_docs.checkpoints.from_hugging_face import from_hugging_face
+from attn_docs.checkpoints.from_hugging_face import (
+    from_transformers,
+    position_bias_from_transformers,
+)
 from attn_docs.checkpoints.models import models
 from attn_docs.checkpoints.steadier import (
     AcrossHeads,
@@ -157,7 +160,7 @@ __all__ = [
     "document_positions",
     "encode_step_by_step",
     "flash_attention",
-    "from_hugging_face",
+    "from_transformers",
     "grouped_query_attention_broadcast",
     "grouped_query_attention_repeat",
     "grouped_query_to_multi_head",
@@ -177,6 +180,7 @@ __all__ = [
     "nadaraya_watson",
     "packed_attention",
     "padding_mask",
+    "position_bias_from_transformers",
     "projection_cost",
     "rename_weights",
     "ring_attention",

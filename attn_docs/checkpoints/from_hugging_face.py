@@ -1,17 +1,68 @@
-"""TODO: one sentence, what this mechanism is."""
+"""An attention layer of transformers as this book's module, with its weights."""
 
-from torch import Tensor
+from torch import nn
+
+from attn_docs.checkpoints._config import Converter, place
+from attn_docs.checkpoints._others import OTHERS, position_bias_from_transformers
+from attn_docs.checkpoints._separate import SEPARATE
+
+__all__ = ["CONVERTERS", "from_transformers", "position_bias_from_transformers"]
+
+CONVERTERS: dict[str, Converter] = {**SEPARATE, **OTHERS}
 
 
-def from_hugging_face(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    r"""TODO: one sentence; then formula, shapes, errors, source.
+def from_transformers(module: nn.Module, config: object | None = None) -> nn.Module:
+    r"""Return this book's module with the weights of an attention layer of transformers.
+
+    $$\operatorname{ours}(x) = \operatorname{theirs}(x)$$
+
+    The class name of the layer says how it is read, its config what else to know: rotary
+    positions and their rule, the window of this layer, the scale. What comes back is a
+    `MultiHeadAttention`, a `MultiHeadLatentAttention` or an attention with learned biases; it has
+    copies of the weights, in their dtype, on their device, in the training mode of the layer.
+    Nothing is downloaded, and transformers is not imported: load the model yourself and give one
+    of its layers.
+
+    The layer must come from transformers 5, whose configs have `rope_parameters`. An option
+    that our modules do not hold is refused, and so is one about attention that no converter
+    knows.
+
+    Args:
+        module: The attention layer, such as `model.model.layers[0].self_attn`.
+        config: The model's config; that which the layer holds if None.
+
+    Returns:
+        Our module. It is called with (batch, length, embed_dim); `is_causal=True` where the model
+        reads left to right.
+
+    Raises:
+        TypeError: If `module` is not a module, or its weights are quantised.
+        ValueError: If its class is not known, or one of its options is not held; the message
+            names the option and its value.
 
     Example:
         ```python
-        from attn_docs import from_hugging_face
+        import torch
+        from torch import nn
 
-        print(from_hugging_face.__name__)
-        #> from_hugging_face
+        from attn_docs import from_transformers
+
+        try:
+            from_transformers(nn.MultiheadAttention(8, 2), config={})
+        except ValueError as error:
+            print(str(error)[-24:])
+        #> ; got MultiheadAttention
         ```
+
+    Reference:
+        Wolf et al., "Transformers: State-of-the-Art Natural Language Processing",
+        arXiv:1910.03771 (2020).
     """
-    raise NotImplementedError
+    if not isinstance(module, nn.Module):
+        raise TypeError(f"module must be a Module; got {type(module).__name__}")
+    name = type(module).__name__
+    if name not in CONVERTERS:
+        known = ", ".join(sorted(CONVERTERS))
+        raise ValueError(f"module must be one of {known}; got {name}")
+    config = getattr(module, "config", None) if config is None else config
+    return place(CONVERTERS[name](module, config), module)
