@@ -5,7 +5,6 @@ from attn_docs.checkpoints.from_hugging_face import from_hugging_face
 from attn_docs.checkpoints.models import models
 from attn_docs.checkpoints.steadier import SinkAttention, sink_attention, softcap_attention
 from attn_docs.checkpoints.whole_model import whole_model
-from attn_docs.checkpoints.window import window
 from attn_docs.foundations.additive import AdditiveAttention
 from attn_docs.foundations.bilinear import BilinearAttention
 from attn_docs.foundations.kernel_regression import KernelRegression, nadaraya_watson
@@ -180,7 +179,6 @@ __all__ = [
     "t5_bucket",
     "which_kernel",
     "whole_model",
-    "window",
 ]
 
 __getattr__ = renamed(__name__)
