@@ -102,7 +102,7 @@ def reach(language: str) -> str:
             axes.text(len(shown) - 0.6, 2.2e-6, str(layers), ha="left", va="bottom", color=colour)
         ticks = {0: "0", 7: "7", 14: "14", 21: "21", 28: "28"}
         chart.set_ticks(axes, "x", ticks)
-        powers = {1: "100%", 1e-2: "1%", 1e-4: "0.01%", 1e-6: "0.0001%"}
+        powers = {1: "100%", 1e-2: "1%", 1e-4: "0.01%"}
         chart.set_ticks(axes, "y", powers)
         axes.text(0, 1.1, text["up"], transform=axes.transAxes, ha="left", va="center")
         axes.text(1, -0.22, text["right"], transform=axes.transAxes, ha="right", va="center")
@@ -126,10 +126,10 @@ def share(language: str) -> str:
             (line,) = axes.plot(LENGTHS, shares(name), color=colour, linestyle=style)
             line.set_gid(f"part:{name.replace(' ', '-')}")
         for name, (x, y, where) in {
-            "Gemma-3-27B": (1.2e5, 0.195, "right"),
-            "gpt-oss-120b": (1.2e5, 0.54, "right"),
-            "Olmo-3-7B": (1.2e5, 0.32, "right"),
-            "Mistral-7B v0.1": (1.2e5, 0.075, "right"),
+            "Gemma-3-27B": (1.2e5, 0.22, "right"),
+            "gpt-oss-120b": (1.2e5, 0.56, "right"),
+            "Olmo-3-7B": (1.2e5, 0.335, "right"),
+            "Mistral-7B v0.1": (2.4e4, 0.06, "right"),
         }.items():
             axes.text(x, y, name, ha=where, va="center", color=chart.INK)
         named = zip((1024, 4096, 16384, 65536), ("1k", "4k", "16k", "64k"), strict=True)
@@ -164,7 +164,7 @@ def sink(language: str) -> str:
             (line,) = axes.plot(SEEN, found[name], color=colour, linestyle=style)
             line.set_gid(f"part:{name}")
         axes.text(78, 1.35, text["window"], ha="left", va="center", color=chart.INK)
-        axes.text(46, 0.42, text["first"], ha="right", va="center", color=chart.INK)
+        axes.text(14, 0.4, text["first"], ha="left", va="center", color=chart.INK)
         axes.text(18, 0.095, text["all"], ha="left", va="center", color=chart.INK)
         chart.set_ticks(axes, "x", {x: str(x) for x in (16, 32, 48, 64, 80, 96)})
         chart.set_ticks(axes, "y", {0.03: "0.03", 0.1: "0.1", 0.3: "0.3", 1: "1", 3: "3"})

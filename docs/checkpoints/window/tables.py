@@ -1,5 +1,6 @@
 """Who counts how, what caches take, and what the trained model loses without its first token."""
 
+import math
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
@@ -301,14 +302,18 @@ def numbers() -> dict[str, str]:
     reach = example("checkpoints/window/reach")["gradient"]
     sizes_4 = reach(4)
     return {
+        "alphabet": str(len(ALPHABET)),
         "blocks_faster": f"{timed('time', way='causal') / timed('time', way='blocks'):.1f}",
         "even": f"{100 * even:.0f}%",
         "flex_faster": f"{timed('time', way='causal') / timed('time', way='flex'):.1f}",
         "gemma": f"{gemma:.1f} GiB",
         "gemma_all": f"{whole:.0f} GiB",
-        "guess": f"{torch.tensor(float(len(ALPHABET))).log().item():.2f}",
+        "guess": f"{math.log(len(ALPHABET)):.2f}",
         "kept": f"{found['first']:.2f}",
         "length": f"{LENGTHS[-1]:,}",
+        "ln_5": f"{math.log(5):.2f}",
+        "ln_8": f"{math.log(8):.2f}",
+        "ln_12": f"{math.log(12):.2f}",
         "lost": f"{found['window']:.2f}",
         "mask_slower": f"{timed('time', way='mask') / timed('time', way='causal'):.1f}",
         "part": f"{100 * drained:.0f}%",

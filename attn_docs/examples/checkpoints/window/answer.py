@@ -16,3 +16,4 @@ same = [
     for case in cases
 ]
 print("passed" if all(same) else "failed")
+#> passed

@@ -40,3 +40,7 @@ for name, case in cases.items():
         found, wanted = case(long[:, :, :, :length])
         errors.append(((found - wanted).norm() / wanted.norm()).item())
     print(f"{name:14} off by {errors[0]:.2f} in 4 tokens, by {errors[1]:.2f} in 40")
+#> look back      off by 0.00 in 4 tokens, by 0.44 in 40
+#> cache only     off by 0.00 in 4 tokens, by 0.82 in 40
+#> first dropped  off by 0.00 in 4 tokens, by 0.42 in 40
+#> layers swapped off by 0.00 in 4 tokens, by 0.21 in 40

@@ -19,7 +19,9 @@ for t in range(12):  # in decoding: slots for the first ones, and behind them th
     held = min(t + 1, first + window)  # m
     outputs.append(attend(query[[t]], keys[:held], values[:held], torch.ones(1, held) > 0))
 print(torch.allclose(torch.cat(outputs), attend(query, key, value, mask), atol=1e-6))
+#> True
 
 from attn_docs import sliding_window_mask
 
 print(torch.equal(mask, sliding_window_mask(12, window=window, keep_first=first)))
+#> True

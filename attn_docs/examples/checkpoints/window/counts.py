@@ -65,3 +65,14 @@ found["longformer"] = int((gradient[0].norm(dim=-1) > 0).sum())
 
 for name, keys in found.items():
     print(f"{name:22} {keys} keys")
+#> attn_docs              4 keys
+#> transformers mask      4 keys
+#> transformers cache     4 keys
+#> transformers to flash  4 keys
+#> gpt neo                4 keys
+#> flash                  5 keys
+#> mistral paper          5 keys
+#> mimo                   5 keys
+#> transformers two-sided 9 keys
+#> modernbert             5 keys
+#> longformer             5 keys

@@ -18,3 +18,4 @@ for start in range(0, 20, chunk):
 right = F.scaled_dot_product_attention(query, key, value, sliding_window_mask(20, window=window))
 rows = torch.isclose(torch.cat(outputs, dim=2), right, atol=1e-6).all(dim=-1)[0, 0]
 print("wrong rows:", [i for i in range(20) if not rows[i]])
+#> wrong rows: [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18]

@@ -18,3 +18,4 @@ for start in range(0, 20, chunk):
 
 right = F.scaled_dot_product_attention(query, key, value, sliding_window_mask(20, window=window))
 print(torch.allclose(torch.cat(outputs, dim=2), right, atol=1e-6))
+#> True

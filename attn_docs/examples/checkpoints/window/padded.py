@@ -18,9 +18,11 @@ with torch.no_grad():
     together = layer(batch, is_causal=True, key_padding_mask=real, positions=positions)
     alone = layer(torch.cat((begin, short), dim=1), is_causal=True)
 print(torch.allclose(together[1:, 4:], alone[:, 1:], atol=1e-6))
+#> True
 
 real[1] = torch.arange(10) >= 3  # on the left, where the kept token is
 try:
     layer(batch, is_causal=True, key_padding_mask=real)
 except ValueError as error:
     print(str(error).partition(":")[0])
+#> key_padding_mask must be True for the first 1 positions, which keep_first keeps

@@ -12,5 +12,7 @@ for i in range(LAYERS):
         GroupedQueryAttention(64, 4, 2, bias=False, window=WINDOW if local else None, rotary=rotary)
     )
 print("".join("L" if layer.window else "G" for layer in layers))
+#> LLLLLGLLLLLG
 caches = [layer.new_cache(batch=1, capacity=4096) for layer in layers]  # each fits its layer
 print([cache.key.size(2) for cache in caches[3:7]])
+#> [1024, 1024, 4096, 1024]

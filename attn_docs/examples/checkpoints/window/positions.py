@@ -18,12 +18,16 @@ def scores(query_at, keys_at):
 original = scores(n - 1, held)  # 0 1 11 12 13 14: as ours
 renumbered = scores(len(held) - 1, torch.arange(len(held)))  # 0 1 2 3 4 5: as StreamingLLM
 print(torch.allclose(original[..., first:], renumbered[..., first:], atol=1e-5))
+#> True
 print(torch.allclose(original[..., :first], renumbered[..., :first], atol=1e-5))
+#> False
 
 dropped = n - len(held)  # move the first keys on by as many places, and leave the others
 moved = scores(n - 1, torch.cat((held[:first] + dropped, held[first:])))
 print(torch.allclose(moved, renumbered, atol=1e-5))
+#> True
 
 _, weights = layer(x, is_causal=True, need_weights=True)
 ours = (original / 8**0.5).softmax(dim=-1)
 print(torch.allclose(weights[:, :, -1, held], ours, atol=1e-5))
+#> True

@@ -20,5 +20,8 @@ def loss(begin, **setting):  # nats a character, from a place of the story on
 
 
 print(f"all keys:                          {loss(100):.2f}")
+#> all keys:                          0.04
 print(f"the last 100:                      {loss(100, window=100):.2f}")
+#> the last 100:                      0.82
 print(f"the last 100 and the first newline: {loss(100, window=100, keep_first=1):.2f}")
+#> the last 100 and the first newline: 0.04
