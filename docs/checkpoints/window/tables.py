@@ -55,7 +55,7 @@ def counts(language: str) -> str:
         (told[name.replace(" ", "_")], WAYS[keys], text["read" if name in READ else "run"])
         for name, keys in found.items()
     ]
-    return table(text["header"], rows)
+    return table(text["header"], rows, words=(0, 2))
 
 
 def all_global(name: str) -> KVConfig:
@@ -84,7 +84,7 @@ def sizes(language: str) -> str:
         pairs = (gib(name, length) for length in LENGTHS)
         cells = (text["of"].format(some=f"{a:.2f}", whole=f"{b:.2f}") for a, b in pairs)
         rows.append((name, pattern, *cells))
-    return f"{table(text['header'], rows)}\n\n{text['caption']}"
+    return f"{table(text['header'], rows, words=(0, 1))}\n\n{text['caption']}"
 
 
 def mean(quantity: str, layers: str) -> float:
@@ -116,12 +116,12 @@ def spent(language: str) -> str:
             text[way],
             f"{found('time', way=way):.0f} ms",
             f"{found('time', way=way) / found('time', way='causal'):.2f}×",
-            f"`{kernels[way]}`",
+            f"`{kernels[way].removeprefix('aten::_scaled_dot_product_')}`",
         )
         for way in ("causal", "mask", "blocks", "flex")
     ]
     said = text["caption"].format(length=f"{LENGTH:,}", window=WIDE, heads=HEADS, dim=HEAD_DIM)
-    return f"{table(text['header'], rows)}\n\n{found.caption(said, language)}"
+    return f"{table(text['header'], rows, words=(0, 3))}\n\n{found.caption(said, language)}"
 
 
 # --- the trained model -------------------------------------------------------------------------
