@@ -99,7 +99,9 @@ def reach(language: str) -> str:
             (line,) = axes.plot(range(len(shown)), shown, color=colour, linestyle=style)
             line.set_gid(f"part:layers-{layers}")
             axes.plot([len(shown) - 1] * 2, [1e-6, shown[-1]], color=colour, linestyle=style)
-            axes.text(len(shown) - 0.6, 2.2e-6, str(layers), ha="left", va="bottom", color=chart.INK)
+            axes.text(
+                len(shown) - 0.6, 2.2e-6, str(layers), ha="left", va="bottom", color=chart.INK
+            )
         ticks = {0: "0", 7: "7", 14: "14", 21: "21", 28: "28"}
         chart.set_ticks(axes, "x", ticks)
         powers = {1: "100%", 1e-2: "1%", 1e-4: "0.01%"}
