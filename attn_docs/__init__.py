@@ -19,7 +19,6 @@ from attn_docs.checkpoints.whole_model import (
     load_decoder,
     rename_weights,
 )
-from attn_docs.checkpoints.window import window
 from attn_docs.foundations.additive import AdditiveAttention
 from attn_docs.foundations.bilinear import BilinearAttention
 from attn_docs.foundations.kernel_regression import KernelRegression, nadaraya_watson
@@ -200,7 +199,6 @@ __all__ = [
     "stable_softmax",
     "t5_bucket",
     "which_kernel",
-    "window",
 ]
 
 __getattr__ = renamed(__name__)
