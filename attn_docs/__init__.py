@@ -2,7 +2,6 @@
 
 from attn_docs._renamed import renamed
 from attn_docs.checkpoints.from_hugging_face import from_hugging_face
-from attn_docs.checkpoints.models import models
 from attn_docs.checkpoints.steadier import SinkAttention, sink_attention, softcap_attention
 from attn_docs.checkpoints.whole_model import whole_model
 from attn_docs.checkpoints.window import window
@@ -66,6 +65,7 @@ from attn_docs.memory.decode_cost import (
 from attn_docs.memory.kv_cache import ContextCache, KVCache, sliding_window_mask
 from attn_docs.memory.kv_memory import (
     KVConfig,
+    KVLayers,
     KVModel,
     kv_cache_bytes,
     load_models,
@@ -108,6 +108,7 @@ __all__ = [
     "GroupedQueryAttention",
     "KVCache",
     "KVConfig",
+    "KVLayers",
     "KVModel",
     "KernelRegression",
     "LatentCache",
@@ -156,7 +157,6 @@ __all__ = [
     "masked_softmax",
     "merge_attention",
     "merge_heads",
-    "models",
     "multi_head_to_grouped_query",
     "nadaraya_watson",
     "packed_attention",
