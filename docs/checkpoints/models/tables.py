@@ -1,12 +1,13 @@
 """The table of models, in which each cell leads to its chapter, and the chapter's numbers."""
 
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 from attn_docs import KVLayers, KVModel, kv_cache_bytes, load_models
 from docs._kit.form import fill
-from docs._kit.markdown import table
 from docs._kit.text import Words, texts
 
 MODELS = dict(sorted(load_models().items(), key=lambda item: item[1].year))
@@ -15,6 +16,7 @@ HEADS = {name: f"../../heads/{name}/" for name in ("multi-head", "grouped-query"
 LATENT = "../../heads/latent/"
 WINDOW = "../window/#local-and-global"
 PLACES = "../../position/"
+NAMES = texts(__file__, "names", "en")
 # where a short name of the data file is explained; what is not here has no chapter yet
 CHAPTERS = {
     "sinusoidal": f"{PLACES}sinusoidal/",
@@ -37,6 +39,7 @@ CHAPTERS = {
     "shared": "../../memory/kv-memory/#variants",
 }
 NOT_YET = ("relative", "temperature", "indexer", "blocks", "compressed", "k-eq-v")
+PLAIN = ("own", "fewer")  # groups whose sizes say all
 STATES = ("gdn", "kda", "mamba", "mamba2", "conv")
 # what can be asked for in the form
 KINDS = ("latent", "fewer", "window", "shared", "nope", "bounds", "sparse", "state", "class")
@@ -176,6 +179,75 @@ def models(language: str) -> str:
         **{name: text[name] for name in ("label", "said", "name_label", "has_label", "anything")},
         sort_by=text["sort_by"],
     )
+
+
+def group(model: KVModel) -> str:
+    """Return the one of five groups of the chart that a model is of."""
+    kinds = model.config.kinds
+    if any(kind.ratio or not kind.entry for kind in kinds):
+        return "state"
+    if model.key_dim:
+        return "latent"
+    if any(kind.window for kind in kinds):
+        return "window"
+    return "own" if kinds[0].num_kv_heads == model.num_heads else "fewer"
+
+
+def middle(year: int) -> float:
+    """Return the median of the KiB a token at 128k of the models of a year."""
+    return statistics.median(kib(m, LENGTHS[-1]) for m in MODELS.values() if m.year == year)
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the chapter's sentences use."""
+    long = {name: kib(model, LENGTHS[-1]) for name, model in MODELS.items()}
+    newest = [model for model in MODELS.values() if model.year == 2026]  # noqa: PLR2004 - a year
+    groups = Counter(map(group, newest))
+    hybrid, both = MODELS["Qwen3-Next-80B"].config, MODELS["Gemma-4-31B"].config
+    full, state = hybrid.kinds
+    state_bytes = state.count * state.state_bytes
+    token = 2 * full.count * full.entry
+    (halved, rolling) = both.kinds
+    half = replace(both, layers=[replace(halved, value_dim=0), rolling])
+    sources = Counter(source(model, NAMES)[0].text for model in MODELS.values())
+    compressed = MODELS["DeepSeek-V4-Flash"].config
+    return {
+        "models": str(len(MODELS)),
+        "classes": str(sum(bool(model.config_class) for model in MODELS.values())),
+        "defaults": str(sources["class"]),
+        "built": str(sum(bool(m.config_class) and group(m) not in PLAIN for m in MODELS.values())),
+        "papers": str(sources["paper"]),
+        "cards": str(sources["card"]),
+        "codes": str(sources["code"]),
+        "long": f"{LENGTHS[-1]:,}",
+        "least": f"{digits(min(long.values()))} KiB",
+        "most": f"{digits(max(long.values()))} KiB",
+        "least_name": min(long, key=lambda name: long[name]),
+        "median_2023": f"{digits(middle(2023))} KiB",
+        "median_2026": f"{digits(middle(2026))} KiB",
+        "fewer_factor": f"{middle(2023) / middle(2026):.0f}",
+        "newest": str(len(newest)),
+        "newest_own": str(groups["own"]),
+        "newest_fewer": str(groups["fewer"]),
+        "newest_window": str(groups["window"]),
+        "newest_latent": str(groups["latent"]),
+        "newest_state": str(groups["state"]),
+        "newest_nope": str(sum(bool({"nope", "nope-some"} & {*m.position}) for m in newest)),
+        "newest_bounds": str(sum("qk-norm" in m.steadier for m in newest)),
+        "newest_sinks": str(sum(bool({"sink", "gate"} & {*m.steadier}) for m in newest)),
+        "newest_sparse": str(sum(bool({"indexer", "blocks"} & {*m.choice}) for m in newest)),
+        "hybrid_state": f"{state_bytes / 2**20:.0f} MiB",
+        "hybrid_tokens": f"{round(state_bytes / token, -2):,.0f}",
+        "hybrid_1k": f"{digits(kib(MODELS['Qwen3-Next-80B'], 1024))} KiB",
+        "hybrid_128k": f"{digits(kib(MODELS['Qwen3-Next-80B'], LENGTHS[-1]))} KiB",
+        "both": f"{kv_cache_bytes(both, LENGTHS[-1]) / 2**30:.1f} GiB",
+        "half": f"{kv_cache_bytes(half, LENGTHS[-1]) / 2**30:.1f} GiB",
+        "gemma_1k": f"{digits(kib(MODELS['Gemma-4-31B'], 1024))} KiB",
+        "gemma_128k": f"{digits(kib(MODELS['Gemma-4-31B'], LENGTHS[-1]))} KiB",
+        "v4": f"{kv_cache_bytes(compressed, 1_000_000) / 2**30:.1f} GiB",
+        "v3": f"{kv_cache_bytes(MODELS['DeepSeek-V3'].config, 1_000_000) / 2**30:.0f} GiB",
+        "index_share": f"{128 / 576:.0%}",
+    }
 
 
 TABLES: dict[str, Callable[[str], str]] = {"explorer": models}
