@@ -82,7 +82,9 @@ class KVLayers:
             if getattr(self, one):
                 check_size(other, getattr(self, other))
         if not (self.entry or self.index_dim or self.ratio or self.state_bytes):
-            raise ValueError("what a layer caches must be 1 element or 1 byte at least; got nothing")
+            raise ValueError(
+                "what a layer caches must be 1 element or 1 byte at least; got nothing"
+            )
 
     @property
     def caching(self) -> int:
@@ -173,9 +175,9 @@ class KVConfig:
 
     def __post_init__(self) -> None:
         """Refuse sizes that no model has."""
-        for layers in self.layers:
-            if not isinstance(layers, KVLayers):
-                raise TypeError(f"layers must hold KVLayers; got {type(layers).__name__}")
+        for given in self.layers:
+            if not isinstance(given, KVLayers):
+                raise TypeError(f"layers must hold KVLayers; got {type(given).__name__}")
         object.__setattr__(self, "layers", tuple(self.layers))
         for kind in ("full", "windowed", "latent"):
             check_length(f"{kind}_layers", getattr(self, f"{kind}_layers"))

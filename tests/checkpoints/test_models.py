@@ -32,8 +32,12 @@ SMALL = {
     **dict.fromkeys(("num_local_experts", "num_experts", "n_routed_experts"), 4),
     **dict.fromkeys(("num_experts_per_tok", "num_experts_per_token"), 2),
     **dict.fromkeys(("n_group", "topk_group", "n_shared_experts", "bos_token_id"), 1),
-    **{"hidden_size_per_layer_input": 8, "laurel_rank": 4, "eos_token_id": 2, "pad_token_id": 0},
-    **{"num_nextn_predict_layers": 0, "use_mamba_kernels": False},
+    "hidden_size_per_layer_input": 8,
+    "laurel_rank": 4,
+    "eos_token_id": 2,
+    "pad_token_id": 0,
+    "num_nextn_predict_layers": 0,
+    "use_mamba_kernels": False,
 }
 # one for each layer, so it must be made anew
 LISTS = ("mlp_layer_types", "layer_rope_theta", "no_rope_layers", "indexer_types", "moe_layers")

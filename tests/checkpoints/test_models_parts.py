@@ -29,7 +29,8 @@ def modules(name: str) -> dict[str, torch.nn.Module]:
         return {
             name: module
             for name, module in made.named_modules()
-            if "Attention" in type(module).__name__ and not any(o in type(module).__name__ for o in other)
+            if "Attention" in type(module).__name__
+            and not any(o in type(module).__name__ for o in other)
         }
     raise AssertionError(name)
 
@@ -48,11 +49,15 @@ def positions(config: PretrainedConfig) -> set[str]:
     part = getattr(config, "rotary_dim", None)
     if any(g.get("partial_rotary_factor", 1) < 1 and g["rope_type"] == "default" for g in rotary):
         found.add("partial")
-    if part and part < (getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads):
+    if part and part < (
+        getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    ):
         found.add("partial")
     if rotary or part:
         found.add("rope")
-    bases = getattr(config, "no_rope_layers", None) or getattr(config, "layer_rope_theta", None) or [1]
+    bases = (
+        getattr(config, "no_rope_layers", None) or getattr(config, "layer_rope_theta", None) or [1]
+    )
     if not all(bases):
         found.add("nope-some")
     if hasattr(config, "relative_attention_num_buckets"):
@@ -76,9 +81,21 @@ def test_positions_are_those_of_the_class(model: KVModel) -> None:
     assert found == set(model.position)
 
 
+def of_config(config: PretrainedConfig) -> set[str]:
+    """Return what a configuration alone says of them."""
+    found = set()
+    if getattr(config, "attn_logit_softcapping", None):
+        found.add("softcap")
+    if getattr(config, "attn_temperature_tuning", None):
+        found.add("temperature")
+    if any(given.get("llama_4_scaling_beta") for given in dictionaries(config)):
+        found.add("temperature")
+    return found
+
+
 def bounds(model: KVModel) -> set[str]:
     """Return what keeps scores in bounds, as the modules and the configuration of a class say."""
-    config, found = small(model), set()
+    found = of_config(config := small(model))
     for attention in modules(model.name).values():
         names = {name for name, _ in attention.named_modules() if "." not in name}
         if names & {"q_norm", "qk_norm", "q_b_norm"}:
@@ -95,12 +112,6 @@ def bounds(model: KVModel) -> set[str]:
             found.add("temperature")
         if any(name == "sinks" for name, _ in attention.named_parameters(recurse=False)):
             found.add("sink")
-    if getattr(config, "attn_logit_softcapping", None):
-        found.add("softcap")
-    if getattr(config, "attn_temperature_tuning", None):
-        found.add("temperature")
-    if any(given.get("llama_4_scaling_beta") for given in dictionaries(config)):
-        found.add("temperature")
     return found
 
 
@@ -146,7 +157,8 @@ GIVEN = {
         lambda: transformers.DeepseekV3Config(
             num_attention_heads=64, num_key_value_heads=64, num_hidden_layers=1, hidden_size=64,
             intermediate_size=16, moe_intermediate_size=16, q_lora_rank=16, vocab_size=64,
-            n_routed_experts=8, first_k_dense_replace=1, pad_token_id=0, bos_token_id=1, eos_token_id=2,
+            n_routed_experts=8, first_k_dense_replace=1, pad_token_id=0, bos_token_id=1,
+            eos_token_id=2,
         ),
         (61,),
     ),
@@ -168,7 +180,12 @@ def test_a_model_of_no_class_takes_what_its_class_caches_with_its_sizes(name: st
 
 
 def test_every_short_name_has_a_chapter_or_is_known_to_have_none() -> None:
-    named = {name for row in ROWS for key in ("position", "steadier", "choice") for name in row.get(key, [])}
+    named = {
+        name
+        for row in ROWS
+        for key in ("position", "steadier", "choice")
+        for name in row.get(key, [])
+    }
     assert named <= tables.CHAPTERS.keys() | set(tables.NOT_YET)
     assert not tables.CHAPTERS.keys() & set(tables.NOT_YET)
     assert {name for row in ROWS for name in row.get("state", [])} == set(tables.STATES)

@@ -14,7 +14,6 @@ from types import ModuleType
 
 import pytest
 import torch
-import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,7 +35,9 @@ tables = page_module("memory/kv-memory", "tables")
 ROWS = json.loads((ROOT / "attn_docs/memory/kv_models.json").read_text(encoding="utf-8"))
 MODELS = load_models()
 every_row = pytest.mark.parametrize("row", ROWS, ids=[row["name"] for row in ROWS])
-SHOWN = [row for row in ROWS if "context" in row]  # by this chapter; the others by checkpoints/models
+SHOWN = [
+    row for row in ROWS if "context" in row
+]  # by this chapter; the others by checkpoints/models
 every_shown = pytest.mark.parametrize("row", SHOWN, ids=[row["name"] for row in SHOWN])
 proof = settings(derandomize=True, deadline=None, max_examples=100)
 CLASSES = "https://github.com/huggingface/transformers/tree/main/src/transformers/models/"
@@ -166,7 +167,7 @@ def test_a_model_is_its_row(row: dict) -> None:
     given = {name: value for name, value in asdict(model).items() if name != "config"}
     given |= asdict(model.config)
     given["layers"] = [
-        {name: size for name, size in kind.items() if size or name == "value_dim" and size == 0}
+        {name: size for name, size in kind.items() if size or (name, size) == ("value_dim", 0)}
         for kind in given["layers"]
     ]
     assert {name: value for name, value in given.items() if value} == row
@@ -540,7 +541,7 @@ def test_the_table_shows_what_the_caches_take(language: str) -> None:
             ratio = 128 * (192 + 128) / (512 + 64 + 128)
         assert float(factor.rstrip("×")) == pytest.approx(ratio, rel=5e-3)
         assert heads.split(", ")[0] == str(row["num_heads"])
-        bold = "kv_rank" not in row and "windowed_head_dim" not in row
+        bold = "key_dim" not in row and "windowed_head_dim" not in row
         bold = bold and row["num_heads"] * row["head_dim"] != row["embed_dim"]
         assert head.startswith("**") == bold
 

@@ -154,7 +154,8 @@ def build(row: dict) -> torch.nn.Module:
 COUNTED = [
     row
     for row in ROWS
-    if "transformers" in row.get("parameters_source", "") and row["parameters_source"] != row["source"]
+    if "transformers" in row.get("parameters_source", "")
+    and row["parameters_source"] != row["source"]
 ]
 
 

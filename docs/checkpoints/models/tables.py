@@ -37,9 +37,18 @@ CHAPTERS = {
     "sink": "../steadier/#sinks",
     "gate": "../steadier/#gate",
     "shared": "../../memory/kv-memory/#variants",
+    "k-eq-v": "#bytes",
+    "one-projection": "#bytes",
 }
-NOT_YET = ("relative", "temperature", "indexer", "blocks", "compressed", "k-eq-v")
+NOT_YET = ("relative", "temperature", "indexer", "blocks", "compressed")
 PLAIN = ("own", "fewer")  # groups whose sizes say all
+CLASSES = "https://github.com/huggingface/transformers/tree/main/src/transformers/models/"
+FOLDERS = {  # of classes on which no parameters are counted
+    "KimiLinearConfig": "kimi_linear",
+    "DeepseekV4Config": "deepseek_v4",
+    "MiniMaxM3VLConfig": "minimax_m3_vl",
+    "NemotronHConfig": "nemotron_h",
+}
 STATES = ("gdn", "kda", "mamba", "mamba2", "conv")
 # what can be asked for in the form
 KINDS = ("latent", "fewer", "window", "shared", "nope", "bounds", "sparse", "state", "class")
@@ -123,9 +132,8 @@ def source(model: KVModel, text: Words) -> list[Part]:
     kind = next((name for place, name in places.items() if place in model.source), "code")
     parts = [Part("", text[kind], model.source, "")]
     if model.config_class and kind != "class":
-        folder = (model.parameters_source or "").rpartition("/models/")[2]
-        also = Part(" + ", text["class"], model.parameters_source if folder else "", "")
-        parts.append(also)
+        folder = model.parameters_source or CLASSES + FOLDERS[model.config_class]
+        parts.append(Part(" + ", text["class"], folder, ""))
     return parts
 
 
@@ -201,7 +209,7 @@ def middle(year: int) -> float:
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     long = {name: kib(model, LENGTHS[-1]) for name, model in MODELS.items()}
-    newest = [model for model in MODELS.values() if model.year == 2026]  # noqa: PLR2004 - a year
+    newest = [model for model in MODELS.values() if model.year == 2026]
     groups = Counter(map(group, newest))
     hybrid, both = MODELS["Qwen3-Next-80B"].config, MODELS["Gemma-4-31B"].config
     full, state = hybrid.kinds

@@ -1,6 +1,7 @@
 # pip install transformers
 import torch
 import transformers
+
 from attn_docs import KVConfig, KVLayers, kv_cache_bytes, load_models
 
 transformers.logging.set_verbosity_error()

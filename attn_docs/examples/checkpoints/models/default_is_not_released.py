@@ -2,6 +2,7 @@
 from collections import Counter
 
 import transformers
+
 from attn_docs import KVConfig, KVLayers, kv_cache_bytes, load_models
 
 config = transformers.KimiLinearConfig()

@@ -23,7 +23,8 @@ CONFIGS = {
 
 
 def read(config):
-    return KVConfig(layers=[KVLayers(1, num_kv_heads=1, head_dim=1)])  # yours
+    count = len(config["layer_types"])
+    return KVConfig(layers=[KVLayers(count, num_kv_heads=1, head_dim=1)])  # yours
 
 
 for name, config in CONFIGS.items():

@@ -1,5 +1,6 @@
 # pip install transformers
 import transformers
+
 from attn_docs import KVConfig, KVLayers, kv_cache_bytes
 
 
