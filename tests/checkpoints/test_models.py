@@ -1,6 +1,7 @@
 """The data on models against the classes of transformers: sizes, caches, norms, positions."""
 
 import json
+import math
 import re
 from collections import Counter
 from dataclasses import replace
@@ -12,7 +13,7 @@ import torch
 import transformers
 from transformers import PretrainedConfig
 
-from attn_docs import KVConfig, KVModel, kv_cache_bytes, load_models
+from attn_docs import KVConfig, KVLayers, KVModel, kv_cache_bytes, load_models
 from docs._tools.blocks import ROOT
 
 MODELS = load_models()
@@ -228,3 +229,34 @@ def test_the_class_has_the_parameters_that_the_models_makers_state(model: KVMode
     stated = STATED.get(model.name) or float(sizes[0])
     assert total == pytest.approx(stated * 1e9, rel=0.125)
     assert model.parameters in (None, total)
+
+
+# --- the formula of the page -------------------------------------------------------------------
+
+KINDS = [
+    KVLayers(2, 3, 5, 4),
+    KVLayers(3, 2, 7, window=6),
+    KVLayers(4, 1, 9, value_dim=0, index_dim=8),
+    KVLayers(2, 1, 10, value_dim=0, window=5, ratio=4, compressed_dim=11),
+    KVLayers(5, state_bytes=13),
+    KVLayers(7, 2, 3, shared=4),
+]
+
+
+@pytest.mark.formula(r"""
+\text{bytes} = b \sum_{\text{layers}} \Bigl( s \bigl( g\,(d + e) \min(m, W) + x\, m
++ c\, \lfloor m / r \rfloor \bigr) + f \Bigr)
+""")
+def test_the_formula_is_the_function_for_layers_of_every_kind() -> None:
+    b = 3
+    for m in (0, 1, 4, 5, 6, 7, 8, 100):
+        for dtype, s in ((torch.bfloat16, 2), (torch.float32, 4)):
+            total = 0
+            for kind in KINDS:
+                g, d = kind.num_kv_heads, kind.head_dim
+                e = d if kind.value_dim is None else kind.value_dim
+                W, r = kind.window or math.inf, kind.ratio or math.inf
+                x, c, f = kind.index_dim, kind.compressed_dim, kind.state_bytes
+                elements = g * (d + e) * min(m, W) + x * m + c * math.floor(m / r)
+                total += (kind.count - kind.shared) * (s * elements + f)
+            assert kv_cache_bytes(KVConfig(layers=KINDS), m, b, dtype) == b * total

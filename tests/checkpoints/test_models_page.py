@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from attn_docs import KVCache, KVConfig, KVLayers, kv_cache_bytes, load_models, longest_context
 from docs._tools.page import page_module
+from tests.checkpoints.test_models import KINDS
 from tests.conftest import Site
 from tests.forms import without_scripts
 from tests.kit import load_exhibit, parse
@@ -21,36 +22,9 @@ tables = page_module("checkpoints/models", "tables")
 MODELS = load_models()
 URL = "checkpoints/models/"
 languages = pytest.mark.parametrize("language", ["en", "zh"])
-KINDS = [
-    KVLayers(2, 3, 5, 4),
-    KVLayers(3, 2, 7, window=6),
-    KVLayers(4, 1, 9, value_dim=0, index_dim=8),
-    KVLayers(2, 1, 10, value_dim=0, window=5, ratio=4, compressed_dim=11),
-    KVLayers(5, state_bytes=13),
-    KVLayers(7, 2, 3, shared=4),
-]
 
 
 # --- layers of any kind -----------------------------------------------------------------------
-
-
-@pytest.mark.formula(r"""
-\text{bytes} = b \sum_{\text{layers}} \Bigl( s \bigl( g\,(d + e) \min(m, W) + x\, m
-+ c\, \lfloor m / r \rfloor \bigr) + f \Bigr)
-""")
-def test_the_formula_is_the_function_for_layers_of_every_kind() -> None:
-    b = 3
-    for m in (0, 1, 4, 5, 6, 7, 8, 100):
-        for dtype, s in ((torch.bfloat16, 2), (torch.float32, 4)):
-            total = 0
-            for kind in KINDS:
-                g, d = kind.num_kv_heads, kind.head_dim
-                e = d if kind.value_dim is None else kind.value_dim
-                W, r = kind.window or math.inf, kind.ratio or math.inf
-                x, c, f = kind.index_dim, kind.compressed_dim, kind.state_bytes
-                elements = g * (d + e) * min(m, W) + x * m + c * math.floor(m / r)
-                total += (kind.count - kind.shared) * (s * elements + f)
-            assert kv_cache_bytes(KVConfig(layers=KINDS), m, b, dtype) == b * total
 
 
 def test_layers_beside_the_three_kinds_are_added() -> None:
@@ -293,8 +267,9 @@ def test_dots_stand_at_their_models_bytes(language: str) -> None:
     }  # fmt: skip
     step = (ticks[4] - ticks[4096]) / math.log(4096 / 4)
     dots = {e.get("data-model"): e for e in root.iter("rect") if e.get("data-model")}
-    assert dots.keys() == MODELS.keys()
-    for name, dot in dots.items():
-        value = kv_cache_bytes(MODELS[name].config, 131_072) / 131_072 / 1024
+    assert len(dots) == len(MODELS)
+    for name, model in MODELS.items():
+        dot = dots[name.replace("3.0", "3")]  # as numbers are written in a figure
+        value = kv_cache_bytes(model.config, 131_072) / 131_072 / 1024
         middle = float(dot.get("y")) + figures.SIDE / 2
         assert middle == pytest.approx(ticks[4] - step * math.log(value / 4), abs=0.1)

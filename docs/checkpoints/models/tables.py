@@ -227,6 +227,7 @@ def numbers() -> dict[str, str]:
         "papers": str(sources["paper"]),
         "cards": str(sources["card"]),
         "codes": str(sources["code"]),
+        "medium": f"{LENGTHS[1]:,}",
         "long": f"{LENGTHS[-1]:,}",
         "least": f"{digits(min(long.values()))} KiB",
         "most": f"{digits(max(long.values()))} KiB",
