@@ -5,7 +5,6 @@ from attn_docs.checkpoints.from_hugging_face import (
     from_transformers,
     position_bias_from_transformers,
 )
-from attn_docs.checkpoints.models import models
 from attn_docs.checkpoints.steadier import (
     AcrossHeads,
     DifferentialAttention,
@@ -79,6 +78,7 @@ from attn_docs.memory.decode_cost import (
 from attn_docs.memory.kv_cache import ContextCache, KVCache, sliding_window_mask
 from attn_docs.memory.kv_memory import (
     KVConfig,
+    KVLayers,
     KVModel,
     kv_cache_bytes,
     load_models,
@@ -123,6 +123,7 @@ __all__ = [
     "GroupedQueryAttention",
     "KVCache",
     "KVConfig",
+    "KVLayers",
     "KVModel",
     "KernelRegression",
     "LatentCache",
@@ -174,7 +175,6 @@ __all__ = [
     "masked_softmax",
     "merge_attention",
     "merge_heads",
-    "models",
     "multi_head_to_grouped_query",
     "nadaraya_watson",
     "packed_attention",
