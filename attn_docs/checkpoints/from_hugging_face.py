@@ -88,7 +88,7 @@ def from_transformers(module: nn.Module, config: object | None = None) -> nn.Mod
             from_transformers(nn.MultiheadAttention(8, 2), config={})
         except ValueError as error:
             print(str(error)[-23:])
-        #> ; got MultiheadAttention
+        #>  got MultiheadAttention
         ```
 
     Reference:

@@ -37,7 +37,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWa
 # --- equal ------------------------------------------------------------------------------------
 
 
-@pytest.mark.formula(r"\operatorname{ours}(x) = \operatorname{theirs}(x)")
 @families
 def test_it_equals_the_models_own_layers(name: str) -> None:
     found = compare(FAMILIES[name])
