@@ -71,9 +71,8 @@ class Family:
     def make_config(self, **changed: Any) -> Any:
         """Return the config of the small model, or of one with an option changed."""
         name = self.config or self.model.removesuffix("Model") + "Config"
-        sizes = copy.deepcopy(
-            SIZES | self.options | changed
-        )  # configs keep dicts, and write to them
+        # configs keep the dictionaries that they get, and write to them
+        sizes = copy.deepcopy(SIZES | self.options | changed)
         kept = {key: value for key, value in sizes.items() if value is not None or key in changed}
         kept = dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id")) | kept
         config = getattr(transformers, name)(**kept)
@@ -340,7 +339,9 @@ FAMILIES: dict[str, Family] = {
     "gpt-oss": Family(
         "GptOssModel",
         "GptOssAttention",
-        _WINDOWS | {"num_local_experts": 3, "num_experts_per_tok": 2, "rope_parameters": _YARN},
+        _WINDOWS
+        | {"num_local_experts": 3, "num_experts_per_tok": 2, "rope_parameters": _YARN}
+        | {"max_position_embeddings": 512},  # 32 times the trained length
     ),
     "OLMo": Family("OlmoModel", "OlmoAttention"),
     "OLMo 2": Family("Olmo2Model", "Olmo2Attention"),
