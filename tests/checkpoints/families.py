@@ -15,8 +15,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from attn_docs import from_transformers
-from attn_docs.checkpoints._others import position_bias_from_transformers
+from attn_docs import from_transformers, position_bias_from_transformers
 
 LENGTH, PADDED = 29, 5  # longer than any window; the second row starts with so much padding
 CHUNKS = (11, 1, 4, 1, 1, 9, 2)
