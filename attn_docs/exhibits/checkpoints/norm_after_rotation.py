@@ -1,11 +1,3 @@
-<<<<<<< HEAD
-"""Bug: queries and keys are normalised after the rotation, where Qwen3 does it before."""
-
-
-def placed(x, norm, rotate):
-    """Normalise and rotate the queries or the keys, (b, h, n, d)."""
-    return norm(rotate(x))  # wrong: rotate(norm(x))
-=======
 """Bug: queries and keys are normalised after they were rotated."""
 
 import torch.nn.functional as F
@@ -20,4 +12,3 @@ def attention(query, key, value, positions, rotary, q_norm, k_norm):
 
     query, key = norm(*place(query, key))  # wrong: place(*norm(query, key))
     return F.scaled_dot_product_attention(query, key, value, is_causal=True)
->>>>>>> std
