@@ -11,6 +11,7 @@ from attn_docs.checkpoints._config import (
     Converter,
     copied,
     copy_linear,
+    only_options,
     only_parts,
     place,
     refuse,
@@ -77,7 +78,7 @@ def _t5_bias(module: nn.Module) -> nn.Module:
         bidirectional=not layer.is_decoder,
     )
     bias.relative_attention_bias.weight = copied(layer.relative_attention_bias.weight)
-    return bias.train(module.training)
+    return bias
 
 
 def _alibi(module: nn.Module) -> nn.Module:
@@ -85,7 +86,7 @@ def _alibi(module: nn.Module) -> nn.Module:
     layer: Any = module
     heads = layer.n_heads if hasattr(layer, "n_heads") else layer.num_heads
     device = next(module.parameters()).device
-    return _LinearBias(alibi_slopes(heads), device).train(module.training)
+    return _LinearBias(alibi_slopes(heads), device)
 
 
 def _falcon_bias(module: nn.Module) -> nn.Module:
@@ -94,8 +95,7 @@ def _falcon_bias(module: nn.Module) -> nn.Module:
     if not layer.config.alibi:
         refuse("alibi", layer.config.alibi, "True for a bias on the scores")
     device = next(module.parameters()).device
-    bias = _FalconBias(alibi_slopes(layer.num_heads), device, layer.inv_norm_factor)
-    return bias.train(module.training)
+    return _FalconBias(alibi_slopes(layer.num_heads), device, layer.inv_norm_factor)
 
 
 BIASES: dict[str, Callable[[nn.Module], nn.Module]] = {
@@ -108,12 +108,72 @@ BIASES: dict[str, Callable[[nn.Module], nn.Module]] = {
 }
 
 
-@torch.enable_grad()  # a view made without it would look frozen
-def _gpt2(module: nn.Module, _config: object) -> nn.Module:
+# what sounds as if attention read it, in a family's config and layer, and is read, refused, or
+# known not to matter
+_GPT2 = (
+    "attn_pdrop",
+    "scale_attn_weights",
+    "scale_attn_by_inverse_layer_idx",
+    "reorder_and_upcast_attn",
+    "add_cross_attention",
+    "is_cross_attention",
+)
+_GPTJ = ("attn_pdrop", "rotary_dim", "scale_attn")
+_FALCON = ("alibi", "bias", "parallel_attn", "num_ln_in_parallel_attn")
+_MPT = ("attn_config", "no_bias", "attn_dropout_p", "clip_qkv", "softmax_scale")
+_BERT = (
+    "attention_probs_dropout_prob",
+    "all_head_size",
+    "is_cross_attention",
+    "attention_head_size",
+    "add_cross_attention",
+    "position_embedding_type",
+)
+_T5 = (
+    "d_kv",
+    "relative_attention_num_buckets",
+    "relative_attention_max_distance",
+    "has_relative_attention_bias",
+    "scale_decoder_outputs",
+)
+_LATENT = (
+    "q_lora_rank",
+    "kv_lora_rank",
+    "qk_nope_head_dim",
+    "qk_rope_head_dim",
+    "v_head_dim",
+    "qk_head_dim",
+    "rope_interleave",
+    "routed_scaling_factor",
+)
+_HEADS = ("n_head", "n_heads", "num_heads", "num_kv_heads")
+
+
+def _check(
+    module: nn.Module,
+    config: object,
+    parts: tuple[str, ...],
+    options: tuple[str, ...] = (),
+    *,
+    causal: bool = True,
+    windows: bool = False,
+) -> None:
+    """Refuse a layer with parts, and a config or layer with options, that are not known."""
+    only_parts(module, parts)
+    for holder in (config, module):
+        only_options(holder, (*options, *_HEADS))
+        if not windows:
+            require(holder, {"sliding_window": ()})
+        if causal or holder is config:
+            require(holder, {"is_causal": (True,)})
+
+
+@torch.enable_grad()  # what is copied without it would look frozen
+def _gpt2(module: nn.Module, config: object) -> nn.Module:
     """Convert GPT-2: queries, keys and values side by side in one Conv1D, (in, out)."""
     layer: Any = module
     require(layer, {"is_cross_attention": (False,)})
-    only_parts(module, ("c_attn", "c_proj"))
+    _check(module, config, ("c_attn", "c_proj"), _GPT2)
     ours = MultiHeadAttention(
         layer.embed_dim,
         layer.num_heads,
@@ -126,12 +186,13 @@ def _gpt2(module: nn.Module, _config: object) -> nn.Module:
     return _filled(ours, parts, module)
 
 
-def _gptj(module: nn.Module, _config: object) -> nn.Module:
+def _gptj(module: nn.Module, config: object) -> nn.Module:
     """Convert GPT-J: neighbours are rotated in pairs, in the first part of a head."""
     layer: Any = module
     if layer.rotary_dim is None:
         refuse("rotary_dim", None, "an int")
-    only_parts(module, ("q_proj", "k_proj", "v_proj", "out_proj", "embed_positions"))
+    names = ("q_proj", "k_proj", "v_proj", "out_proj")
+    _check(module, config, (*names, "embed_positions"), _GPTJ)
     ours = MultiHeadAttention(
         layer.embed_dim,
         layer.num_attention_heads,
@@ -139,7 +200,6 @@ def _gptj(module: nn.Module, _config: object) -> nn.Module:
         dropout=layer.attn_dropout.p,
         rotary=RotaryEmbedding(layer.head_dim, rotary_dim=layer.rotary_dim, interleaved=True),
     )
-    names = ("q_proj", "k_proj", "v_proj", "out_proj")
     return _filled(ours, {name: _both(getattr(layer, name)) for name in names}, module)
 
 
@@ -147,7 +207,7 @@ def _gpt_neox(module: nn.Module, config: object) -> nn.Module:
     """Convert GPT-NeoX: one projection, in which each head has its query, key and value."""
     layer: Any = module
     settings: Any = config
-    only_parts(module, ("query_key_value", "dense"))
+    _check(module, config, ("query_key_value", "dense"), ("head_size", "rotary_ndims"))
     ours = MultiHeadAttention(
         settings.hidden_size,
         settings.num_attention_heads,
@@ -164,7 +224,7 @@ def _falcon(module: nn.Module, config: object) -> nn.Module:
     """Convert Falcon: one projection, by KV head; with ALiBi, its bias is given to the call."""
     layer: Any = module
     settings: Any = config
-    only_parts(module, ("query_key_value", "dense"))
+    _check(module, config, ("query_key_value", "dense"), _FALCON)
     if not layer.new_decoder_architecture and not layer.multi_query:
         require(layer, {"num_kv_heads": (layer.num_heads,)})
     rotary = None if settings.alibi else rotary_of(config, layer.head_dim)
@@ -182,11 +242,10 @@ def _falcon(module: nn.Module, config: object) -> nn.Module:
     return _filled(ours, parts | {"out_proj": _both(layer.dense)}, module)
 
 
-def _bloom(module: nn.Module, _config: object) -> nn.Module:
+def _bloom(module: nn.Module, config: object) -> nn.Module:
     """Convert BLOOM, without the residual that its layer adds; its bias is given to the call."""
     layer: Any = module
-    only_parts(module, ("query_key_value", "dense"))
-    require(layer, {"beta": (1.0,)})
+    _check(module, config, ("query_key_value", "dense"))
     if layer.pretraining_tp > 1 and layer.slow_but_exact:
         rule = "False with pretraining_tp above 1, where transformers leaves the output's bias out"
         refuse("slow_but_exact", layer.slow_but_exact, rule)
@@ -204,10 +263,10 @@ def _mpt(module: nn.Module, config: object) -> nn.Module:
     """Convert MPT: projections side by side; its bias is given to the call."""
     layer: Any = module
     settings: Any = config
-    only_parts(module, ("Wqkv", "out_proj"))
+    _check(module, config, ("Wqkv", "out_proj"), _MPT)
     if layer.clip_qkv:
         refuse("clip_qkv", layer.clip_qkv, "None")
-    if config is not None:  # what transformers reads from a config and does nothing with
+    if config is not None:  # what transformers' layer does not read
         held = {"attn_type": ("multihead_attention",), "alibi": (True,), "alibi_bias_max": (8,)}
         require(config, {"no_bias": (True,)})
         require(settings.attn_config, {**held, "qk_ln": (False,), "prefix_lm": (False,)})
@@ -226,7 +285,7 @@ def _phi3(module: nn.Module, config: object) -> nn.Module:
     """Convert Phi-3: queries, keys and values side by side in one projection."""
     layer: Any = module
     settings: Any = config
-    only_parts(module, ("qkv_proj", "o_proj"))
+    _check(module, config, ("qkv_proj", "o_proj"), windows=True)
     ours = _heads(
         settings.hidden_size,
         settings.num_attention_heads,
@@ -249,7 +308,8 @@ def _bert(module: nn.Module, config: object) -> nn.Module:
     layer: Any = module
     require(layer, {"is_cross_attention": (False,)})
     require(config, {"position_embedding_type": ("absolute",)})
-    only_parts(layer.self, ("query", "key", "value"))
+    _check(layer.self, config, ("query", "key", "value"), _BERT, causal=False)
+    only_options(module, _BERT)
     only_parts(layer.output, ("dense", "LayerNorm"))
     inner = layer.self
     ours = MultiHeadAttention(
@@ -263,10 +323,10 @@ def _bert(module: nn.Module, config: object) -> nn.Module:
     return _filled(ours, parts | {"out_proj": _both(layer.output.dense)}, module)
 
 
-def _t5(module: nn.Module, _config: object) -> nn.Module:
+def _t5(module: nn.Module, config: object) -> nn.Module:
     """Convert T5: scores are not scaled, and the table of distances is given to the call."""
     layer: Any = module
-    only_parts(module, ("q", "k", "v", "o", "relative_attention_bias"))
+    _check(module, config, ("q", "k", "v", "o", "relative_attention_bias"), _T5, causal=False)
     ours = MultiHeadAttention(
         layer.d_model,
         layer.n_heads,
@@ -316,7 +376,7 @@ def _latent(module: nn.Module, config: object, *, interleaved: bool) -> nn.Modul
     else:
         names |= {"q_a_proj": "q_a_proj", "q_b_proj": "q_b_proj"}
         norms["q_a_norm"] = "q_a_layernorm"
-    only_parts(module, (*names.values(), *norms.values()))
+    _check(module, config, (*names.values(), *norms.values()), _LATENT)
     for mine, theirs in norms.items():
         norm, source = getattr(ours, mine), getattr(layer, theirs)
         norm.weight, norm.eps = copied(source.weight), source.variance_epsilon
@@ -334,6 +394,7 @@ OTHERS: dict[str, Converter] = {
     "BertAttention": _bert,
     "RobertaAttention": _bert,
     "XLMRobertaAttention": _bert,
+    "CamembertAttention": _bert,
     "ElectraAttention": _bert,
     "T5Attention": _t5,
     "MT5Attention": _t5,
@@ -363,7 +424,6 @@ def _both(linear: nn.Linear) -> tuple[Tensor, Tensor | None]:
     return linear.weight, linear.bias
 
 
-@torch.enable_grad()
 def _side_by_side(weight: Tensor, bias: Tensor | None, sizes: list[int]) -> Parts:
     """Cut a fused projection whose rows are those of all queries, all keys, all values."""
     biases = (None, None, None) if bias is None else torch.split(bias, sizes)

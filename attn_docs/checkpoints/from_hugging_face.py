@@ -2,48 +2,11 @@
 
 from torch import nn
 
-from attn_docs.checkpoints._config import Converter, only_options, place, require
+from attn_docs.checkpoints._config import Converter, place
 from attn_docs.checkpoints._others import BIASES, OTHERS
 from attn_docs.checkpoints._separate import SEPARATE
 
 CONVERTERS: dict[str, Converter] = {**SEPARATE, **OTHERS}
-# names about attention that the converters of other layouts read, or that say nothing new
-_READ = (
-    "alibi",
-    "attention_probs_dropout_prob",
-    "attn_config",
-    "attn_dropout_p",
-    "attn_pdrop",
-    "bias",
-    "d_kv",
-    "has_relative_attention_bias",
-    "head_size",
-    "kv_lora_rank",
-    "n_head",
-    "n_heads",
-    "no_bias",
-    "num_heads",
-    "num_kv_heads",
-    "num_ln_in_parallel_attn",
-    "parallel_attn",
-    "q_lora_rank",
-    "qk_head_dim",
-    "qk_nope_head_dim",
-    "qk_rope_head_dim",
-    "relative_attention_max_distance",
-    "relative_attention_num_buckets",
-    "reorder_and_upcast_attn",
-    "rope_interleave",
-    "rotary_dim",
-    "rotary_ndims",
-    "routed_scaling_factor",
-    "scale_attn",
-    "scale_attn_by_inverse_layer_idx",
-    "scale_attn_weights",
-    "scale_decoder_outputs",
-    "softmax_scale",
-    "v_head_dim",
-)
 
 
 def from_transformers(module: nn.Module, config: object | None = None) -> nn.Module:
@@ -85,8 +48,8 @@ def from_transformers(module: nn.Module, config: object | None = None) -> nn.Mod
         try:
             from_transformers(nn.MultiheadAttention(8, 2), config={})
         except ValueError as error:
-            print(str(error)[-23:])
-        #>  got MultiheadAttention
+            print(str(error)[-24:])
+        #> ; got MultiheadAttention
         ```
 
     Reference:
@@ -100,10 +63,6 @@ def from_transformers(module: nn.Module, config: object | None = None) -> nn.Mod
         known = ", ".join(sorted(CONVERTERS))
         raise ValueError(f"module must be one of {known}; got {name}")
     config = getattr(module, "config", None) if config is None else config
-    if name in OTHERS:  # the rest look for themselves
-        for holder in (config, module):
-            only_options(holder, _READ)
-        require(config, {"is_causal": (True,)})
     return place(CONVERTERS[name](module, config), module)
 
 
@@ -131,9 +90,9 @@ def position_bias_from_transformers(module: nn.Module) -> nn.Module:
         (1, num_heads, n, m). ALiBi's is float32, T5's has the dtype of the table.
 
     Raises:
-        TypeError: If the layer is of another class.
-        ValueError: If the layer has no bias of its own: T5's later layers, Falcon with rotary
-            positions.
+        TypeError: If `module` is not a module.
+        ValueError: If the layer is of another class, or has no bias of its own: T5's later layers,
+            Falcon with rotary positions.
 
     Example:
         ```python
@@ -155,7 +114,8 @@ def position_bias_from_transformers(module: nn.Module) -> nn.Module:
         arXiv:2108.12409 (2021).
     """
     name = type(module).__name__
+    if not isinstance(module, nn.Module):
+        raise TypeError(f"module must be a Module; got {name}")
     if name not in BIASES:
-        known = ", ".join(BIASES)
-        raise TypeError(f"module must be of a class with a position bias ({known}); got {name}")
+        raise ValueError(f"module must be one of {', '.join(sorted(BIASES))}; got {name}")
     return BIASES[name](module)

@@ -410,6 +410,9 @@ FAMILIES: dict[str, Family] = {
     "XLM-R": Family(
         "XLMRobertaModel", "XLMRobertaAttention", _ROBERTA, decodes=False, output="output.dense"
     ),
+    "CamemBERT": Family(
+        "CamembertModel", "CamembertAttention", _ROBERTA, decodes=False, output="output.dense"
+    ),
     "ELECTRA": Family(
         "ElectraModel", "ElectraAttention", _OTHER, decodes=False, output="output.dense"
     ),
