@@ -16,9 +16,9 @@ def from_transformers(module: nn.Module, config: object | None = None) -> nn.Mod
 
     The class name of the layer says how it is read, its config what else to know: rotary
     positions and their rule, the window of this layer, the scale. What comes back is a
-    `MultiHeadAttention`, a `MultiHeadLatentAttention` or an attention with learned biases; it has
-    copies of the weights, in their dtype, on their device, in the training mode of the layer.
-    Nothing is downloaded, and transformers is not imported: load the model yourself and give one
+    `MultiHeadAttention`, a `GroupedQueryAttention` or a `MultiHeadLatentAttention`. It has copies
+    of the weights, in their dtype, on their device, in the training mode of the layer. Nothing is
+    downloaded, and transformers is not imported: load the model yourself and give one
     of its layers.
 
     The layer must come from transformers 5, whose configs have `rope_parameters`. An option
@@ -40,7 +40,6 @@ def from_transformers(module: nn.Module, config: object | None = None) -> nn.Mod
 
     Example:
         ```python
-        import torch
         from torch import nn
 
         from attn_docs import from_transformers

@@ -477,7 +477,6 @@ MENDED = {
     "fused_by_kind": ("(3, num_heads, -1))", "(num_heads, 3, -1)).transpose(0, 1)"),
     "biases_dropped": ('{"bias": False}', '{"qkv_bias": True, "out_bias": False}'),
     "gain_without_one": ("gain = weight", "gain = 1.0 + weight"),
-    "norm_after_rotation": ("norm(rotate(x))", "rotate(norm(x))"),
     "scale_of_head_dim": ('"head_dim"', '"query_pre_attn_scalar"'),
 }
 
@@ -498,14 +497,10 @@ def exhibited(name: str, module: ModuleType) -> tuple[Tensor, Tensor]:
         module.GroupedQueryAttention = functools.partial(GroupedQueryAttention, **sizes)
         loaded = module.load(state, 36, 6, 2, RotaryEmbedding(10))
         return loaded(x, is_causal=True), ours(x, is_causal=True)
-    heads = normal(2, 3, LENGTH, 10, dtype=torch.float32)
     if name == "gain_without_one":
+        heads = normal(2, 3, LENGTH, 10, dtype=torch.float32)
         norm = layer_of("Gemma 3").q_norm
         return module.norm(norm.weight, norm.eps)(heads), norm(heads)
-    if name == "norm_after_rotation":
-        ours = from_transformers(layer_of("Qwen3", 0))
-        rotate = functools.partial(ours.rotary, positions=torch.arange(LENGTH))
-        return module.placed(heads, ours.q_norm, rotate), rotate(ours.q_norm(heads))
     theirs = layer_of("Gemma 2")
     return torch.tensor(module.scale(vars(theirs.config))), torch.tensor(theirs.scaling)
 

@@ -29,9 +29,9 @@ def test_what_is_measured_are_the_families_that_are_tested() -> None:
 
 @languages
 def test_each_class_has_its_row(language: str) -> None:
-    lines = tables.families(language).splitlines()
-    rows = [line for line in lines if line.startswith("|")][2:]
-    text = texts(tables.__file__, "families", language)
+    text, rows = texts(tables.__file__, "families", language), []
+    for made in (tables.families(language), tables.others(language)):
+        rows += [line for line in made.splitlines() if line.startswith("|")][2:]
     assert len(rows) == len(CONVERTERS)
     for row, (layer, names) in zip(rows, tables.by_layer().items(), strict=True):
         assert row.startswith(f"| {names[0].partition(',')[0]}")

@@ -1,7 +1,7 @@
 """The families that are converted: what sets their layers apart, and how near ours come."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache, partial
 from importlib.metadata import version
 from typing import Any
@@ -16,6 +16,7 @@ from attn_docs import (
     softcap_attention,
 )
 from attn_docs.checkpoints._others import OTHERS
+from attn_docs.checkpoints._separate import SEPARATE
 from attn_docs.checkpoints.from_hugging_face import CONVERTERS
 from docs._kit.examples import example
 from docs._kit.markdown import table
@@ -100,11 +101,13 @@ def apart(layer: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return every, tuple(some)
 
 
-def families(language: str) -> str:
-    """Return the table of the layers that are converted."""
+def families(language: str, layers: Collection[str] = tuple(SEPARATE)) -> str:
+    """Return the table of the layers that are converted: those with four projections."""
     text, measured = texts(__file__, "families", language), load(__file__)["families"]
     rows = []
     for layer, names in by_layer().items():
+        if layer not in layers:
+            continue
         every, some = apart(layer)
         told = text["join"].join(text["parts"][one] for one in every)
         if some:
@@ -115,6 +118,11 @@ def families(language: str) -> str:
         rows.append((text["join"].join(shown), told or text["plain"], *cells))
     caption = measured.caption(text["caption"].format(transformers=_transformers()), language)
     return f"{table(text['header'], rows, (0, 1))}\n\n{caption}"
+
+
+def others(language: str) -> str:
+    """Return the table of the layers with other names, or with fused projections."""
+    return families(language, tuple(OTHERS))
 
 
 def _worst(measured: Any, names: list[str], way: str, none: str) -> str:  # noqa: ANN401
@@ -146,4 +154,4 @@ def numbers() -> dict[str, str]:
     }
 
 
-TABLES: dict[str, Callable[[str], str]] = {"families": families}
+TABLES: dict[str, Callable[[str], str]] = {"families": families, "others": others}

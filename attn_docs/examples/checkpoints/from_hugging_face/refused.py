@@ -22,4 +22,4 @@ for layer in (clipped, both_ways, sections, of_a_fork, of_a_fork.q_proj):
 #> use_bidirectional_attention must be None or False; got True
 #> mrope_section must be absent with rope_type 'default'; got [1, 1, 2]
 #> attn_temperature must be None, because no converter of this family is  …  read it; got True
-#> module must be one of BertAttention, BloomAttention, Cohere2Attention, … ention; got Linear
+#> module must be one of BertAttention, BloomAttention, CamembertAttentio … ention; got Linear
