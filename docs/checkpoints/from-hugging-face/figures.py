@@ -110,7 +110,7 @@ def off(language: str) -> str:
         axes = chart.panel(figure, 36, 30, 238, 176)
         axes.set(xscale="log", yscale="log", xlim=(1.9, LENGTH), ylim=(_LEAST, 1.5))
         for name, points in curves().items():
-            seen = [(at, part) for at, part in points if part >= _LEAST / 4]
+            seen = [(at, part) for at, part in points if part >= _LEAST]
             colour, dash = _LOOKS[name]
             axes.plot(
                 *zip(*seen, strict=True),
