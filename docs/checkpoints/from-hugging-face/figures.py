@@ -107,7 +107,7 @@ def off(language: str) -> str:
     text, ends, height = texts(__file__, "off", language), {}, 250
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(400, height)
-        axes = chart.panel(figure, 36, 30, 238, 176)
+        axes = chart.panel(figure, 44, 30, 230, 176)
         axes.set(xscale="log", yscale="log", xlim=(1.9, LENGTH), ylim=(_LEAST, 1.5))
         for name, points in curves().items():
             seen = [(at, part) for at, part in points if part >= _LEAST]
