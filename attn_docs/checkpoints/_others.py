@@ -29,61 +29,6 @@ from attn_docs.position.rotary import RotaryEmbedding
 Parts = dict[str, tuple[Tensor, Tensor | None]]
 
 
-def position_bias_from_transformers(module: nn.Module) -> nn.Module:
-    r"""Return the numbers that a layer of transformers adds to its scores for the distances.
-
-    $$S_{h,i,j} = q_i k_j^\top \cdot \text{scale} + B_{h,\,i - j}$$
-
-    Layers of T5 and of the ALiBi families know no positions by themselves: what tells them is
-    added to the scores. The result is called as `RelativeBias` is, `bias(n, m, offset=before)`,
-    and what it returns is given to the converted layer as `attn_mask`, or the callable itself to
-    `DecoderModel` as `position_bias`.
-
-    T5's first layer holds the table for all layers of its stack; mT5 is T5, and in umT5 each layer
-    has its own. ALiBi has no parameters. BLOOM and MPT take the authors' slopes. Falcon computes
-    slope times position in bfloat16, and divides it by √head_dim as it does the scores; so with
-    padding on the left, where it counts from the first token, it rounds other numbers.
-
-    Args:
-        module: `T5Attention`, `MT5Attention` or `UMT5Attention` with `relative_attention_bias`;
-            `FalconAttention` whose config has `alibi=True`; `BloomAttention` or `MptAttention`.
-
-    Returns:
-        A `RelativeBias` with a copy of the table, or a module without parameters; either returns
-        (1, num_heads, n, m). ALiBi's is float32, T5's has the dtype of the table.
-
-    Raises:
-        TypeError: If `module` is not a module.
-        ValueError: If the layer is of another class, or has no bias of its own: T5's later layers,
-            Falcon with rotary positions.
-
-    Example:
-        ```python
-        # pip install transformers
-        from transformers import T5Config
-        from transformers.models.t5.modeling_t5 import T5Attention
-
-        from attn_docs import position_bias_from_transformers
-
-        config = T5Config(d_model=24, d_kv=6, num_heads=4)
-        layer = T5Attention(config, has_relative_attention_bias=True)
-        bias = position_bias_from_transformers(layer)
-        print(tuple(bias(5).shape), bias.bidirectional)
-        #> (1, 4, 5, 5) True
-        ```
-
-    Reference:
-        Raffel et al., section 2.1, arXiv:1910.10683 (2019); Press et al., section 3,
-        arXiv:2108.12409 (2021).
-    """
-    name = type(module).__name__
-    if not isinstance(module, nn.Module):
-        raise TypeError(f"module must be a Module; got {name}")
-    if name not in _BIASES:
-        raise ValueError(f"module must be one of {', '.join(sorted(_BIASES))}; got {name}")
-    return _BIASES[name](module)
-
-
 class _LinearBias(nn.Module):
     """ALiBi with slopes that are given: a key after the query gets as much as one before loses."""
 
@@ -153,7 +98,7 @@ def _falcon_bias(module: nn.Module) -> nn.Module:
     return _FalconBias(alibi_slopes(layer.num_heads), device, layer.inv_norm_factor)
 
 
-_BIASES: dict[str, Callable[[nn.Module], nn.Module]] = {
+BIASES: dict[str, Callable[[nn.Module], nn.Module]] = {
     "T5Attention": _t5_bias,
     "MT5Attention": _t5_bias,
     "UMT5Attention": _t5_bias,

@@ -3,10 +3,8 @@
 from torch import nn
 
 from attn_docs.checkpoints._config import Converter, place
-from attn_docs.checkpoints._others import OTHERS, position_bias_from_transformers
+from attn_docs.checkpoints._others import BIASES, OTHERS
 from attn_docs.checkpoints._separate import SEPARATE
-
-__all__ = ["CONVERTERS", "from_transformers", "position_bias_from_transformers"]
 
 CONVERTERS: dict[str, Converter] = {**SEPARATE, **OTHERS}
 
@@ -18,9 +16,9 @@ def from_transformers(module: nn.Module, config: object | None = None) -> nn.Mod
 
     The class name of the layer says how it is read, its config what else to know: rotary
     positions and their rule, the window of this layer, the scale. What comes back is a
-    `MultiHeadAttention`, a `MultiHeadLatentAttention` or an attention with learned biases; it has
-    copies of the weights, in their dtype, on their device, in the training mode of the layer.
-    Nothing is downloaded, and transformers is not imported: load the model yourself and give one
+    `MultiHeadAttention`, a `GroupedQueryAttention` or a `MultiHeadLatentAttention`. It has copies
+    of the weights, in their dtype, on their device, in the training mode of the layer. Nothing is
+    downloaded, and transformers is not imported: load the model yourself and give one
     of its layers.
 
     The layer must come from transformers 5, whose configs have `rope_parameters`. An option
@@ -42,7 +40,6 @@ def from_transformers(module: nn.Module, config: object | None = None) -> nn.Mod
 
     Example:
         ```python
-        import torch
         from torch import nn
 
         from attn_docs import from_transformers
@@ -66,3 +63,58 @@ def from_transformers(module: nn.Module, config: object | None = None) -> nn.Mod
         raise ValueError(f"module must be one of {known}; got {name}")
     config = getattr(module, "config", None) if config is None else config
     return place(CONVERTERS[name](module, config), module)
+
+
+def position_bias_from_transformers(module: nn.Module) -> nn.Module:
+    r"""Return the numbers that a layer of transformers adds to its scores for the distances.
+
+    $$S_{h,i,j} = q_i k_j^\top \cdot \text{scale} + B_{h,\,i - j}$$
+
+    Layers of T5 and of the ALiBi families know no positions by themselves: what tells them is
+    added to the scores. The result is called as `RelativeBias` is, `bias(n, m, offset=before)`,
+    and what it returns is given to the converted layer as `attn_mask`, or the callable itself to
+    `DecoderModel` as `position_bias`.
+
+    T5's first layer holds the table for all layers of its stack; mT5 is T5, and in umT5 each layer
+    has its own. ALiBi has no parameters. BLOOM and MPT take the authors' slopes. Falcon computes
+    slope times position in bfloat16, and divides it by √head_dim as it does the scores; so with
+    padding on the left, where it counts from the first token, it rounds other numbers.
+
+    Args:
+        module: `T5Attention`, `MT5Attention` or `UMT5Attention` with `relative_attention_bias`;
+            `FalconAttention` whose config has `alibi=True`; `BloomAttention` or `MptAttention`.
+
+    Returns:
+        A `RelativeBias` with a copy of the table, or a module without parameters; either returns
+        (1, num_heads, n, m). ALiBi's is float32, T5's has the dtype of the table.
+
+    Raises:
+        TypeError: If `module` is not a module.
+        ValueError: If the layer is of another class, or has no bias of its own: T5's later layers,
+            Falcon with rotary positions.
+
+    Example:
+        ```python
+        # pip install transformers
+        from transformers import T5Config
+        from transformers.models.t5.modeling_t5 import T5Attention
+
+        from attn_docs import position_bias_from_transformers
+
+        config = T5Config(d_model=24, d_kv=6, num_heads=4)
+        layer = T5Attention(config, has_relative_attention_bias=True)
+        bias = position_bias_from_transformers(layer)
+        print(tuple(bias(5).shape), bias.bidirectional)
+        #> (1, 4, 5, 5) True
+        ```
+
+    Reference:
+        Raffel et al., section 2.1, arXiv:1910.10683 (2019); Press et al., section 3,
+        arXiv:2108.12409 (2021).
+    """
+    name = type(module).__name__
+    if not isinstance(module, nn.Module):
+        raise TypeError(f"module must be a Module; got {name}")
+    if name not in BIASES:
+        raise ValueError(f"module must be one of {', '.join(sorted(BIASES))}; got {name}")
+    return BIASES[name](module)

@@ -15,8 +15,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from attn_docs import from_transformers
-from attn_docs.checkpoints._others import position_bias_from_transformers
+from attn_docs import from_transformers, position_bias_from_transformers
 
 LENGTH, PADDED = 29, 5  # longer than any window; the second row starts with so much padding
 CHUNKS = (11, 1, 4, 1, 1, 9, 2)
@@ -71,9 +70,8 @@ class Family:
     def make_config(self, **changed: Any) -> Any:
         """Return the config of the small model, or of one with an option changed."""
         name = self.config or self.model.removesuffix("Model") + "Config"
-        sizes = copy.deepcopy(
-            SIZES | self.options | changed
-        )  # configs keep dicts, and write to them
+        # configs keep the dictionaries that they get, and write to them
+        sizes = copy.deepcopy(SIZES | self.options | changed)
         kept = {key: value for key, value in sizes.items() if value is not None or key in changed}
         kept = dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id")) | kept
         config = getattr(transformers, name)(**kept)
@@ -340,7 +338,9 @@ FAMILIES: dict[str, Family] = {
     "gpt-oss": Family(
         "GptOssModel",
         "GptOssAttention",
-        _WINDOWS | {"num_local_experts": 3, "num_experts_per_tok": 2, "rope_parameters": _YARN},
+        _WINDOWS
+        | {"num_local_experts": 3, "num_experts_per_tok": 2, "rope_parameters": _YARN}
+        | {"max_position_embeddings": 512},  # 32 times the trained length
     ),
     "OLMo": Family("OlmoModel", "OlmoAttention"),
     "OLMo 2": Family("Olmo2Model", "Olmo2Attention"),

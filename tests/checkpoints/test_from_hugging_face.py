@@ -2,6 +2,7 @@
 
 import copy
 import functools
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -9,7 +10,12 @@ import torch
 from torch import Tensor, nn
 
 import attn_docs.checkpoints
-from attn_docs import MultiHeadAttention, from_transformers
+from attn_docs import (
+    GroupedQueryAttention,
+    MultiHeadAttention,
+    RotaryEmbedding,
+    from_transformers,
+)
 from attn_docs.checkpoints._config import copy_linear, rotary_of
 from attn_docs.checkpoints._others import OTHERS
 from attn_docs.checkpoints._separate import SEPARATE
@@ -26,6 +32,7 @@ from tests.checkpoints.families import (
     relative,
     tokens,
 )
+from tests.kit import error, load_exhibit, normal
 
 families = pytest.mark.parametrize("name", FAMILIES)
 SEPARATES = [name for name, family in FAMILIES.items() if family.layer in SEPARATE]
@@ -37,7 +44,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWa
 # --- equal ------------------------------------------------------------------------------------
 
 
-@pytest.mark.formula(r"\operatorname{ours}(x) = \operatorname{theirs}(x)")
 @families
 def test_it_equals_the_models_own_layers(name: str) -> None:
     found = compare(FAMILIES[name])
@@ -463,3 +469,46 @@ def test_each_rule_is_read_as_llama_reads_it(rule: str) -> None:
     x, right = record(model, layers, {"input_ids": tokens()})[0]
     with torch.no_grad():
         assert relative(from_transformers(layers[0])(x, is_causal=True), right) < 1e-5
+
+
+# --- exhibits ---------------------------------------------------------------------------------
+
+MENDED = {
+    "fused_by_kind": ("(3, num_heads, -1))", "(num_heads, 3, -1)).transpose(0, 1)"),
+    "biases_dropped": ('{"bias": False}', '{"qkv_bias": True, "out_bias": False}'),
+    "gain_without_one": ("gain = weight", "gain = 1.0 + weight"),
+    "scale_of_head_dim": ('"head_dim"', '"query_pre_attn_scalar"'),
+}
+
+
+def exhibited(name: str, module: ModuleType) -> tuple[Tensor, Tensor]:
+    """Return what an exhibit finds, and what the converted layer has."""
+    if name == "fused_by_kind":
+        theirs = layer_of("GPT-NeoX")
+        ours: Any = from_transformers(theirs)
+        wanted = torch.cat([part.weight for part in (ours.q_proj, ours.k_proj, ours.v_proj)])
+        return torch.cat(module.split(theirs.query_key_value.weight, 3)), wanted
+    x = normal(2, LENGTH, 36, dtype=torch.float32)
+    if name == "biases_dropped":
+        theirs = layer_of("Qwen2", 0)  # without a window
+        ours = from_transformers(theirs)
+        sizes = {"head_dim": 10}
+        state = {key.replace("o_proj", "out_proj"): v for key, v in theirs.state_dict().items()}
+        module.GroupedQueryAttention = functools.partial(GroupedQueryAttention, **sizes)
+        loaded = module.load(state, 36, 6, 2, RotaryEmbedding(10))
+        return loaded(x, is_causal=True), ours(x, is_causal=True)
+    if name == "gain_without_one":
+        heads = normal(2, 3, LENGTH, 10, dtype=torch.float32)
+        norm = layer_of("Gemma 3").q_norm
+        return module.norm(norm.weight, norm.eps)(heads), norm(heads)
+    theirs = layer_of("Gemma 2")
+    return torch.tensor(module.scale(vars(theirs.config))), torch.tensor(theirs.scaling)
+
+
+@pytest.mark.parametrize("name", MENDED)
+def test_an_exhibit_is_wrong_in_its_marked_line_alone(name: str) -> None:
+    with torch.no_grad():
+        for mended in (False, True):
+            module = load_exhibit(f"checkpoints/{name}", MENDED[name], mended=mended)
+            found, wanted = exhibited(name, module)
+            assert (error(found, wanted) < 1e-5) == mended

@@ -20,8 +20,13 @@ from transformers.models.mpt import modeling_mpt as mpt
 from transformers.models.phi3.modeling_phi3 import Phi3Attention
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from attn_docs import MultiHeadAttention, RelativeBias, from_transformers
-from attn_docs.checkpoints._others import OTHERS, position_bias_from_transformers
+from attn_docs import (
+    MultiHeadAttention,
+    RelativeBias,
+    from_transformers,
+    position_bias_from_transformers,
+)
+from attn_docs.checkpoints._others import OTHERS
 from attn_docs.model.block import Block
 from attn_docs.model.decoder import DecoderModel
 from tests.checkpoints.families import FAMILIES, LENGTH, relative, tokens
