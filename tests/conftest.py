@@ -92,6 +92,8 @@ def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Site:
 class Handler(SimpleHTTPRequestHandler):
     """Serves a folder below SUB_PATH, and nothing beside it, piece by piece as a network does."""
 
+    protocol_version = "HTTP/1.1"  # one connection for many requests
+
     def translate_path(self, path: str) -> str:
         below = path.startswith(SUB_PATH)
         return super().translate_path(path.removeprefix(SUB_PATH[:-1]) if below else "/outside")
@@ -132,13 +134,21 @@ PARSING = re.compile(
     "tests/(reference/|site/test_(census|finding|formulas|furniture|html|languages|takeaway))"
 )
 
+# what makes figures and tables, whose programs and models have run once in this process
+MAKING = re.compile(r"tests/(site/test_generated|\w+/test_\w+_figures)\.py")
+
 
 class Scheduler(LoadFileScheduling):
-    """Gives to the same process a page and its translation, and the files that parse every page."""
+    """Gives to one process what has most in common.
+
+    That is a page and its translation, the files that parse every page, and those that make what
+    pages show.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        if PARSING.match(nodeid):
-            return PARSING.pattern
+        for group in (PARSING, MAKING):
+            if group.match(nodeid):
+                return group.pattern
         return str(super()._split_scope(nodeid)).replace(".zh.md", ".md")
 
 

@@ -3,14 +3,17 @@
 It is started as a reader's interpreter would be (`python -I -W error …`, in no project's folder),
 imports what is slow to import, and forks for each block. The block finds what it would find in an
 interpreter of its own, where only the importing is done already; tests/site/test_alone.py holds
-the two against each other.
+the two against each other. Modules that are named to the program are imported too, where they are
+installed: those of a library that the block imports itself.
 
 A line of standard input is a block, as JSON; a line of standard output is what it did: what each
 statement printed, by its last line, and the error it ended with.
 """
 
 import ast
+import contextlib
 import gc
+import importlib
 import json
 import os
 import select
@@ -80,6 +83,9 @@ def answer(source: str) -> Any:  # noqa: ANN401 - what JSON is
 
 if __name__ == "__main__":
     replies = os.fdopen(os.dup(1), "w")
+    for module in sys.argv[1:]:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
     gc.freeze()  # what is there stays there: no child need look through it
     for request in sys.stdin:
         replies.write(json.dumps(answer(json.loads(request))) + "\n")

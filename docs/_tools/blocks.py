@@ -24,6 +24,9 @@ INCLUDE = re.compile(r'--8<-- "(?P<path>[^":]+\.py)(?::(?P<section>\w+))?"\s*')
 DOCSTRING_BLOCK = re.compile(r"^(?P<indent> *)```python\n(?P<source>.*?)^ *```$", re.M | re.S)
 SKIP = re.compile(r"# skip\b:?(?P<reason>.*)")
 INSTALL = re.compile(r"# pip install (?P<packages>.+)")
+LIBRARY = re.compile(r"^\s*(?:from|import) transformers\b", re.M)
+# what every model's file of that library imports, in a second
+IN_ADVANCE = ("transformers.models.llama.modeling_llama",)
 # every warning is an error, but one that importing x-transformers brings about
 WARNINGS = (
     *("-W", "error"),
@@ -106,9 +109,10 @@ def with_outputs(source: str, outputs: Outputs) -> str:
 
 
 @functools.cache
-def _runner() -> subprocess.Popen[str]:
-    """Return the process that runs blocks, each alone: see alone.py."""
-    command = [sys.executable, "-I", *WARNINGS, str(Path(__file__).with_name("alone.py"))]
+def _runner(*modules: str) -> subprocess.Popen[str]:
+    """Return the process that runs blocks, each alone, with modules imported: see alone.py."""
+    alone = str(Path(__file__).with_name("alone.py"))
+    command = [sys.executable, "-I", *WARNINGS, alone, *modules]
     # a process that was forked hangs where another one's threads should be
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     pipe = subprocess.PIPE
@@ -122,7 +126,8 @@ def _runner() -> subprocess.Popen[str]:
 @functools.cache
 def run(source: str) -> Outputs:
     """Run a block alone, in a process of its own."""
-    requests, replies = _runner().stdin, _runner().stdout
+    runner = _runner(*(IN_ADVANCE if LIBRARY.search(source) else ()))
+    requests, replies = runner.stdin, runner.stdout
     assert requests is not None  # noqa: S101
     assert replies is not None  # noqa: S101
     requests.write(json.dumps(source) + "\n")

@@ -60,13 +60,14 @@ def test_each_way_has_its_row(language: str) -> None:
 def test_size_and_distance_are_crossed(language: str) -> None:
     rows = re.findall(r"^\| (\d+) \| (.+) \| (.+) \|$", tables.apart(language), re.M)
     assert [int(size) for size, *_ in rows] == [16, 32, 64, 128]
+    numbers = tables.numbers()
     for size, *told in rows:
         for place, text in zip(("first", "last"), told, strict=True):
             kept = MEASURED["far" if size == "64" else "apart"]
             way = benchmark.Way(int(size), attends=False, lines=f"date {place}")
             share = float(text.partition("%")[0])
             assert share == pytest.approx(100 * kept("accuracy", **way._asdict()), abs=0.051)
-            assert tables.numbers()[f"{place}_{size}"] == text.partition("%")[0] + "%"
+            assert numbers[f"{place}_{size}"] == text.partition("%")[0] + "%"
 
 
 def test_weekdays_are_those_of_their_days() -> None:

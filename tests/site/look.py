@@ -4,6 +4,7 @@
 pages take turns. `make audit` looks at every page in all four.
 """
 
+from functools import cache
 from types import SimpleNamespace
 from zlib import crc32
 
@@ -28,26 +29,29 @@ SHIFT = """async () => {
     add(observer.takeRecords())
     return shift
 }"""
+# the browser's global names, those that no page has added to
+NAMES = """() => {
+    const frame = document.body.appendChild(document.createElement("iframe"))
+    const names = Object.getOwnPropertyNames(frame.contentWindow)
+    frame.remove()
+    return names
+}"""
 # what of the browser is no longer the browser's own: functions of its global names, of their
 # prototypes and of the objects that there is one of
-REPLACED = """() => {
+REPLACED = """names => {
     const source = Function.prototype.toString
     const native = value =>
         typeof value !== "function" || source.call(value).endsWith("{ [native code] }")
     const ones = ["document", "location", "history", "navigator"]
     const places = new Map(ones.map(name => [name, globalThis[name]]))
     const replaced = []
-    let names = Object.getOwnPropertyNames(globalThis)
     if (globalThis.document) {
         for (const name of ["head", "body", "documentElement"]) { // they have nothing of their own
             const own = Object.getOwnPropertyNames(document[name])
             replaced.push(...own.map(property => `${name}.${property}`))
         }
-        const frame = document.body.appendChild(document.createElement("iframe"))
-        names = Object.getOwnPropertyNames(frame.contentWindow)
-        frame.remove()
     }
-    for (const name of names) {
+    for (const name of names ?? Object.getOwnPropertyNames(globalThis)) {
         const { value } = Object.getOwnPropertyDescriptor(globalThis, name) ?? {}
         if (value?.prototype) places.set(`${name}.prototype`, value.prototype)
         if (!native(value)) replaced.push(name)
@@ -94,6 +98,23 @@ FEW = """before => {
     }
     return Object.fromEntries(times)
 }"""
+# what axe finds wrong, and nothing of all that it finds right
+JUDGE = """async (context, options) => {
+    const found = await axe.run(context ?? document, { resultTypes: ["violations"], ...options })
+    return found.violations.flatMap(({ id, help, nodes }) =>
+        nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 120)}`))
+}"""
+# each of the above in one call, as a call takes longer than what it does
+ARRIVED = f"""async names => {{
+    return [await ({SHIFT})(), ({REPLACED})(names), document.scrollingElement.scrollWidth]
+}}"""
+JUDGED = f"""async ([short, before, others, drawn]) => {{
+    const judge = {JUDGE};
+    ({THIN})();
+    if (short) ({SHORT})();
+    const found = await judge(document, others), times = ({FEW})(before)
+    return [[...found, ...await judge(document, drawn)], times]
+}}"""
 
 
 def turn(url: str) -> tuple[int, str]:
@@ -101,27 +122,29 @@ def turn(url: str) -> tuple[int, str]:
     return LOOKS[crc32(url.encode()) % len(LOOKS)]
 
 
+@cache
+def names_of(tab: Page) -> list[str]:
+    """Return the global names of the browser that a page is open in."""
+    names: list[str] = tab.evaluate(NAMES)
+    return names
+
+
+def faults(found: list[str]) -> list[str]:
+    """Leave out what axe is wrong about: it takes a header cell that is one formula for empty."""
+    return [f for f in found if not (f.startswith("empty-table-header") and "<math" in f)]
+
+
 def violations(tab: Page, context: object = None, **options) -> list[str]:
     """Return what axe-core finds wrong with the page that is open, or with a part of it."""
     if not tab.evaluate("typeof axe === 'object'"):
         tab.evaluate(Axe().axe_script)
-    asked = [context, {"resultTypes": ["violations"], **options}]
-    found = tab.evaluate("asked => axe.run(asked[0] ?? document, asked[1])", asked)
-    faults = [
-        f"{fault['id']}: {fault['help']}: {node['html'][:120]}"
-        for fault in found["violations"]
-        for node in fault["nodes"]
-    ]
-    # axe takes a header cell that is one formula for an empty one
-    return [f for f in faults if not (f.startswith("empty-table-header") and "<math" in f)]
+    return faults(tab.evaluate(f"asked => ({JUDGE})(...asked)", [context, options]))
 
 
 def open_page(visit, url: str, width: int, scheme: str) -> SimpleNamespace:
     """Open a page; return its requests and complaints, how far it moved and how wide it is."""
     page = visit(url, width, scheme)
-    page.shift = page.tab.evaluate(SHIFT)
-    page.replaced = page.tab.evaluate(REPLACED)
-    page.width = page.tab.evaluate("document.scrollingElement.scrollWidth")
+    page.shift, page.replaced, page.width = page.tab.evaluate(ARRIVED, names_of(page.tab))
     return page
 
 
@@ -135,13 +158,12 @@ def look(
     page = open_page(visit, url, PHONE, scheme)
     page.complaints = [*page.complaints]  # those to come are of scripts that miss their elements
     page.tab.set_viewport_size(ViewportSize(width=width, height=800))
-    page.tab.evaluate(THIN)
-    if url not in {"", "zh/"}:  # whose list is looked at whole
-        page.tab.evaluate(SHORT)
-    others = {rule: {"enabled": False} for rule in DRAWN}
-    page.violations = violations(page.tab, rules=others)
-    before[width, scheme] = page.tab.evaluate(FEW, before.get((width, scheme), {}))
-    page.violations += violations(page.tab, runOnly=RULES)
+    page.tab.evaluate(Axe().axe_script)
+    short = url not in {"", "zh/"}  # whose list is looked at whole
+    others = {"rules": {rule: {"enabled": False} for rule in DRAWN}}
+    asked = [short, before.get((width, scheme), {}), others, {"runOnly": RULES}]
+    found, before[width, scheme] = page.tab.evaluate(JUDGED, asked)
+    page.violations = faults(found)
     page.tab.goto("about:blank")  # scripts that miss their elements complain to no other page
     return page
 

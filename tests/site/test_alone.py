@@ -9,6 +9,7 @@ import ast
 import json
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -55,19 +56,27 @@ def forked(block: str) -> str:
     return "\n".join(line for printed in blocks.run(block).values() for line in printed)
 
 
-@pytest.fixture(scope="module")
-def states() -> tuple[dict, dict, set[str]]:
-    """Return what there is in both, and the modules that the program that forks adds to PyTorch."""
-    first, *others = (f"import {module}\n" for module in ("torch", "torch._dynamo", "attn_docs"))
+# what a block imports first, and then
+PROGRAMS = {
+    "torch": ("torch", ("torch._dynamo", "attn_docs")),
+    "transformers": ("torch, transformers", ("torch._dynamo", "attn_docs", *blocks.IN_ADVANCE)),
+}
+
+
+@cache
+def states(program: str) -> tuple[dict, dict, set[str]]:
+    """Return what there is in both, and the modules that the process that forks adds to a first."""
+    first, others = PROGRAMS[program]
     mark = "import sys\nprint(*sys.modules)\n"
-    block = "".join([first, mark, *others, STATE])
-    (_, there), (torch_alone, here) = (run(block).splitlines() for run in (forked, fresh))
+    block = f"import {first}\n{mark}" + "".join(f"import {module}\n" for module in others) + STATE
+    (_, there), (alone, here) = (run(block).splitlines() for run in (forked, fresh))
     there, here = json.loads(there), json.loads(here)
-    return there, here, {*there["modules"]} - {*torch_alone.split()}
+    return there, here, {*there["modules"]} - {*alone.split()}
 
 
-def test_a_forked_process_is_like_a_fresh_interpreter(states) -> None:
-    there, here, _ = states
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_forked_process_is_like_a_fresh_interpreter(program: str) -> None:
+    there, here, _ = states(program)
     assert there == here
 
 
@@ -99,17 +108,23 @@ def reached(source: str, modules: set[str]) -> set[str]:
     return (named & modules) - brought
 
 
-def test_nothing_is_named_that_only_a_forked_process_has_imported(states) -> None:
-    _, _, modules = states
-    assert "torch._dynamo" in modules
+def test_nothing_is_named_that_only_a_forked_process_has_imported() -> None:
+    added = {program: states(program)[2] for program in PROGRAMS}
+    assert "torch._dynamo" in added["torch"]
+    assert "transformers.modeling_utils" in added["transformers"]
     # with the package comes all of it that it imports itself
-    modules = {module for module in modules if not module.startswith("attn_docs")}
+    added = {
+        program: {module for module in modules if not module.startswith("attn_docs")}
+        for program, modules in added.items()
+    }
     files = sorted((blocks.ROOT / "attn_docs").rglob("*.py"))
     named = [
         f"{file.relative_to(blocks.ROOT)} names {name} and does not import it"
         for file in files
         for source in (file.read_text(encoding="utf-8"), *blocks.docstring_blocks(file))
-        for name in reached(source, modules)
+        for name in reached(
+            source, added["transformers" if blocks.LIBRARY.search(source) else "torch"]
+        )
     ]
     assert not named
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Route, expect
 from docs._tools import search
 from docs._tools.search import described, finish, in_language, index, taken_apart, without_pictures
 from tests.conftest import Site
-from tests.site.test_browser import REPLACED
+from tests.site.look import REPLACED, names_of
 from tests.site.test_finding import ASK
 
 CONFIG = {"lang": ["en", "zh"], "separator": r"[\s\-_,.()]+"}
@@ -207,7 +207,8 @@ def test_searching_replaces_nothing(visit, address):
     tab = visit("", width=1280).tab
     assert answers(tab, address, "softmax") != [[]]
     (ours,) = tab.workers
-    assert tab.evaluate(REPLACED) + ours.evaluate(REPLACED) == [], "in the page or in its worker"
+    replaced = tab.evaluate(REPLACED, names_of(tab))
+    assert replaced + ours.evaluate(REPLACED) == [], "in the page or in its worker"
     assert "/workers/search.js?" in ours.url, "the theme's own is not asked"
 
 

@@ -85,10 +85,6 @@ def frequencies(theta: float, rule: RotaryScaling | None, dim: int = DIM) -> Ten
 
 def number(value: float) -> str:
     """Return a number as the explorer writes it."""
-    if value >= 1e6:
-        return f"{value / 1e6:.1f} M"
-    if value >= 1e5:
-        return f"{value / 1e3:.0f} k"
     return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
 
 
@@ -215,6 +211,10 @@ TABLES: dict[str, Callable[[str], str]] = {
 }
 
 
+def _least_above_1(ratios: Tensor) -> float:
+    return ratios[ratios > 1 + 1e-9].min().item()
+
+
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     plain = frequencies(THETA, None)
@@ -229,7 +229,7 @@ def numbers() -> dict[str, str]:
     wrong = frequencies(THETA, Llama3Scaling(FACTOR, LONGEST))  # the other length of config.json
     return {
         "between": str(between),
-        "base_ntk": f"{THETA * FACTOR ** (DIM / (DIM - 2)) / 1e6:.1f}",
+        "base_ntk": f"{THETA * FACTOR ** (DIM / (DIM - 2)):,.0f}",
         "cosine": f"{sharper(DEEPSEEK):.4f}",
         "degrees_linear": f"{math.degrees(made['linear'][0].item()):.1f}",
         "degrees_linear_4": f"{math.degrees(1) / 4:.1f}",
@@ -246,6 +246,7 @@ def numbers() -> dict[str, str]:
         "other_length": str(int((made["llama3"] != wrong).sum())),
         "other_qwen": str(int((frequencies(1e6, qwen) != frequencies(1e6, None)).sum())),
         "scale": f"{sharper(DEEPSEEK) ** 2:.4f}",
+        "paper_least": f"{_least_above_1(made['yarn'] / paper):.2f}",
         "paper_most": f"{(made['yarn'] / paper).max().item():.2f}",
         "qwen_half": f"{2 * 32768:,}",
         "qwen_longest": f"{4 * 32768:,}",
