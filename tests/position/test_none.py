@@ -447,3 +447,32 @@ def test_the_curves_of_the_figure_are_the_measured_ones() -> None:
         first, last = path.attrib["d"].split()[2], path.attrib["d"].split()[-1]
         assert value(float(first.rpartition(",")[2])) == pytest.approx(curve[50], abs=1)
         assert value(float(last.rpartition(",")[2])) == pytest.approx(curve[1000], abs=1)
+
+
+def test_a_layer_without_positions_reaches_far_and_a_window_keeps_what_is_near() -> None:
+    for seed in bench.SEEDS:
+
+        def found(name: str, place: str, length: int = bench.LONG, seed: int = seed) -> float:
+            of = {"model": name, "place": place, "length": length, "seed": seed}
+            return STORED["mixed"]("accuracy", **of)
+
+        assert min(found(name, "near", bench.extrapolation.TRAINED) for name in bench.MIXED) > 0.99
+        assert found("fourth", "start") > 0.95
+        assert found("rotary", "start") < 0.7
+        near_and_half = [found(name, p) for name in ("rotary", "fourth") for p in ("near", "half")]
+        assert max(near_and_half) < 0.25
+        assert min(found("window", place) for place in bench.PLACES) >= 0.9
+
+
+def test_the_window_of_the_measurement_sees_itself_and_the_tokens_before() -> None:
+    length = 40
+    zeros, values = torch.zeros(1, 1, length, 4), torch.eye(length)[None, None]
+    weights = bench.in_window(zeros, zeros, values, None, is_causal=True)[0, 0]
+    i, j = torch.arange(length)[:, None], torch.arange(length)
+    assert torch.equal(weights > 0, (j <= i) & (j > i - bench.WINDOW))
+
+
+def test_only_the_layers_that_are_named_so_have_no_positions() -> None:
+    for layers in bench.MIXED.values():
+        blocks = bench.mixed_model(layers).blocks
+        assert [b.attention.rotary is None for b in blocks] == [kind == "n" for kind in layers]

@@ -1,4 +1,7 @@
-"""What models learn without positions: which of two came first, to continue, to count, to write."""
+"""What models learn without positions: which came first, to continue, to count, to write.
+
+And what a layer without positions among rotary ones is good for.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,6 +12,7 @@ from torch.nn import functional
 
 from attn_docs import MultiHeadAttention, RotaryEmbedding
 from attn_docs.model import MLP, Block, DecoderModel, induction, language_model
+from attn_docs.position import extrapolation
 from docs._kit.measure import kernel_of, one_thread
 from docs._kit.measured import Measurement, measurement
 
@@ -19,6 +23,11 @@ SIZE, HEADS = 32, 2
 STEPS, BATCH, RATE = 300, 32, 3e-3
 COUNT_STEPS, COUNT_BATCH = 400, 32
 EXAMINED = 1000  # texts, each with its mirror image
+# four layers: "r" rotates, "w" too and sees a window, "n" has no positions
+MIXED = {"rotary": "rrrr", "fourth": "rrrn", "window": "wwwn"}
+WINDOW, MIXED_STEPS, MIXED_RATE, RECALLED = 16, 1000, 2e-3, 256
+LONG = 8 * extrapolation.TRAINED
+PLACES = {"near": (6, 16), "half": (LONG // 2,) * 2, "start": (LONG - extrapolation.SEGMENT,) * 2}
 
 Value = dict[str, Any]
 
@@ -200,6 +209,52 @@ def writes() -> list[Value]:
     return [{**of, "steps": step, "value": nats} for step, nats in seen.items()]
 
 
+def in_window(query: Tensor, key: Tensor, value: Tensor, *_: object, **options: Any) -> Tensor:  # noqa: ANN401
+    """Attend to the last few tokens only."""
+    causal = torch.ones(query.size(-2), key.size(-2), dtype=torch.bool).tril()
+    mask = causal & ~causal.tril(-WINDOW)
+    options = {"scale": options.get("scale")}
+    return functional.scaled_dot_product_attention(query, key, value, mask, **options)
+
+
+def mixed_model(layers: str) -> DecoderModel:
+    """Return the decoder of the chapter on longer texts, with layers of these kinds."""
+    size, heads = extrapolation.EMBED_DIM, extrapolation.HEADS
+
+    def block(kind: str) -> Block:
+        rotary = None if kind == "n" else RotaryEmbedding(size // heads)
+        attend = in_window if kind == "w" else functional.scaled_dot_product_attention
+        attention = MultiHeadAttention(size, heads, bias=False, rotary=rotary, attend=attend)
+        return Block(attention, None, nn.LayerNorm(size), None)
+
+    symbols = extrapolation.CONTENT + extrapolation.FILLER
+    return DecoderModel(symbols, size, [block(kind) for kind in layers], norm=nn.LayerNorm(size))
+
+
+def recalls(name: str, seed: int) -> list[Value]:
+    """Train four layers on short sequences; examine them on long ones, at three places."""
+    torch.manual_seed(seed)
+    model = extrapolation.train_further(
+        mixed_model(MIXED[name]),
+        seed,
+        steps=MIXED_STEPS,
+        length=extrapolation.TRAINED,
+        learning_rate=MIXED_RATE,
+    )
+    values = []
+    for length, places in ((extrapolation.TRAINED, ("near",)), (LONG, tuple(PLACES))):
+        for place in places:
+            generator = torch.Generator().manual_seed(99)
+            examples = extrapolation.recall_at(
+                RECALLED, generator, length=length, distance=PLACES[place]
+            )
+            value = extrapolation.recall_accuracy(model, examples)
+            values.append({"place": place, "length": length, "value": value})
+    kernel = kernel_of(lambda: model(examples.tokens[:2]))
+    of = {"model": name, "seed": seed, "quantity": "accuracy", "unit": "ratio", "kernel": kernel}
+    return [{**of, **value} for value in values]
+
+
 def measure() -> dict[str, Measurement]:
     """Train all of them on one thread."""
     with one_thread():
@@ -207,9 +262,11 @@ def measure() -> dict[str, Measurement]:
         again = [v for name in CONTINUED for seed in SEEDS for v in continues(name, seed)]
         count = [v for marked in (True, False) for v in counts(marked)]
         story = writes()
+        mixed = [v for name in MIXED for seed in SEEDS for v in recalls(name, seed)]
     return {
         "first": measurement(first, threads=1),
         "continued": measurement(again, threads=1),
         "count": measurement(count, threads=1),
         "story": measurement(story, threads=1),
+        "mixed": measurement(mixed, threads=1),
     }

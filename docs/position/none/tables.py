@@ -18,12 +18,23 @@ from transformers.models.mistral_large4.configuration_mistral_large4 import Mist
 from transformers.models.smollm3.configuration_smollm3 import SmolLM3Config
 
 from attn_docs.model import describe_weights, induction, language_model
+from attn_docs.position.extrapolation import TRAINED
 from docs._kit.examples import example
 from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import CONTINUED, COUNTED, FIRST, SEEDS, STEPS
+from .benchmark import (
+    CONTINUED,
+    COUNTED,
+    FIRST,
+    LONG,
+    MIXED,
+    PLACES,
+    SEEDS,
+    STEPS,
+    WINDOW,
+)
 
 # its minor version: the configurations are read from it
 TRANSFORMERS = transformers.__version__.rpartition(".")[0]
@@ -96,7 +107,30 @@ def _range(values: list[float]) -> str:
     return f"{low}%" if low == high else f"{low}% … {high}%"
 
 
-TABLES: dict[str, Callable[[str], str]] = {"layers": layers, "first": first}
+def recalled(name: str, place: str, length: int) -> list[float]:
+    """Return how often four layers, some without positions, continue rightly, by seed."""
+    of = {"model": name, "place": place, "length": length}
+    return [load(__file__)["mixed"]("accuracy", seed=seed, **of) for seed in SEEDS]
+
+
+def mixed(language: str) -> str:
+    """Return what four layers find in texts longer than trained."""
+    text = texts(__file__, "mixed", language)
+    asked = [("near", TRAINED), *((place, LONG) for place in PLACES)]
+    rows = []
+    for name in MIXED:
+        cells = [recalled(name, *each) for each in asked]
+        rows.append((text[name], *(_seeds(values, text["range"]) for values in cells)))
+    caption = text["caption"].format(window=WINDOW)
+    return f"{table(text['header'], rows)}\n\n{load(__file__)['mixed'].caption(caption, language)}"
+
+
+def _seeds(values: list[float], told: str) -> str:
+    low, high, middle = (f"{of(values):.2f}" for of in (min, max, statistics.mean))
+    return middle if low == high else told.format(mean=middle, least=low, most=high)
+
+
+TABLES: dict[str, Callable[[str], str]] = {"layers": layers, "first": first, "mixed": mixed}
 
 
 def rotary_curve() -> dict[int, float]:
@@ -158,12 +192,15 @@ def numbers() -> dict[str, str]:
         "floor": f"{Llama4TextConfig().floor_scale:,}",
         "again_steps": f"{induction.STEPS:,}",
         "again_dim": str(induction.EMBED_DIM),
-        **{f"{place}_far": f"{far(place):.2f}" for place in ("near", "start")},
+        "mixed_trained": str(TRAINED),
+        "mixed_long": str(LONG),
+        "mixed_window": str(WINDOW),
         **{
-            f"{place}_far_{kind}": f"{far(place, kind):.2f}"
-            for place in ("near", "start")
-            for kind in ("rotary", "alibi")
+            f"mixed_{name}_start": f"{statistics.mean(recalled(name, 'start', LONG)):.2f}"
+            for name in ("rotary", "fourth")
         },
+        **{f"{place}_far": f"{far(place):.2f}" for place in ("near", "start")},
+        **{f"{place}_far_rotary": f"{far(place, 'rotary'):.2f}" for place in ("near", "start")},
     }
 
 
