@@ -16,9 +16,10 @@ def padded_mask(
 ) -> Tensor | None:
     """Check both masks against the scores (batch, …, n, m); return one that holds both."""
     check_mask("attn_mask", attn_mask, scores_shape, like)
-    if attn_mask is not None and like.dtype == torch.float64 and attn_mask.dtype != torch.bool:
-        # PyTorch 2.13's fused kernel on a CPU skips scores where such a mask is in float32
-        attn_mask = attn_mask.double()
+    if attn_mask is not None and attn_mask.dtype != torch.bool:
+        # beside float64, PyTorch 2.13's fused CPU kernel misreads a mask in float32; beside half
+        # precision, kernels of CUDA refuse it
+        attn_mask = attn_mask.to(like.dtype)
     batch, *others, m = scores_shape
     check_key_padding_mask(key_padding_mask, batch, m, like)
     if key_padding_mask is None:
