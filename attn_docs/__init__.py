@@ -1,11 +1,23 @@
 """Attention mechanisms in plain PyTorch, as taught and verified on the attn-docs site."""
 
 from attn_docs._renamed import renamed
-from attn_docs.checkpoints.from_hugging_face import from_hugging_face
-from attn_docs.checkpoints.models import models
-from attn_docs.checkpoints.steadier import SinkAttention, sink_attention, softcap_attention
-from attn_docs.checkpoints.whole_model import whole_model
-from attn_docs.checkpoints.window import window
+from attn_docs.checkpoints.from_hugging_face import (
+    from_transformers,
+    position_bias_from_transformers,
+)
+from attn_docs.checkpoints.steadier import (
+    AcrossHeads,
+    DifferentialAttention,
+    SinkAttention,
+    differential_attention,
+    sink_attention,
+    softcap_attention,
+)
+from attn_docs.checkpoints.whole_model import (
+    decoder_from_config,
+    load_decoder,
+    rename_weights,
+)
 from attn_docs.foundations.additive import AdditiveAttention
 from attn_docs.foundations.bilinear import BilinearAttention
 from attn_docs.foundations.kernel_regression import KernelRegression, nadaraya_watson
@@ -66,6 +78,7 @@ from attn_docs.memory.decode_cost import (
 from attn_docs.memory.kv_cache import ContextCache, KVCache, sliding_window_mask
 from attn_docs.memory.kv_memory import (
     KVConfig,
+    KVLayers,
     KVModel,
     kv_cache_bytes,
     load_models,
@@ -96,11 +109,13 @@ from attn_docs.self_attention.four_steps import (
 )
 
 __all__ = [
+    "AcrossHeads",
     "AdditiveAttention",
     "BilinearAttention",
     "ContextCache",
     "CrossAttention",
     "DecodeCost",
+    "DifferentialAttention",
     "DotProductAttention",
     "DynamicScaling",
     "FusedSelfAttention",
@@ -108,6 +123,7 @@ __all__ = [
     "GroupedQueryAttention",
     "KVCache",
     "KVConfig",
+    "KVLayers",
     "KVModel",
     "KernelRegression",
     "LatentCache",
@@ -137,18 +153,21 @@ __all__ = [
     "causal_mask",
     "cu_seqlens",
     "decode_cost",
+    "decoder_from_config",
+    "differential_attention",
     "document_ids",
     "document_mask",
     "document_positions",
     "encode_step_by_step",
     "flash_attention",
-    "from_hugging_face",
+    "from_transformers",
     "grouped_query_attention_broadcast",
     "grouped_query_attention_repeat",
     "grouped_query_to_multi_head",
     "invert_mask",
     "kv_cache_bytes",
     "latent_decode_cost",
+    "load_decoder",
     "load_models",
     "longest_context",
     "mask_to_additive",
@@ -156,12 +175,13 @@ __all__ = [
     "masked_softmax",
     "merge_attention",
     "merge_heads",
-    "models",
     "multi_head_to_grouped_query",
     "nadaraya_watson",
     "packed_attention",
     "padding_mask",
+    "position_bias_from_transformers",
     "projection_cost",
+    "rename_weights",
     "ring_attention",
     "ring_join",
     "ring_split",
@@ -179,8 +199,6 @@ __all__ = [
     "stable_softmax",
     "t5_bucket",
     "which_kernel",
-    "whole_model",
-    "window",
 ]
 
 __getattr__ = renamed(__name__)

@@ -214,6 +214,29 @@ def check_room(seen: int, new: int, capacity: int) -> None:
         )
 
 
+def check_window(window: int | None, keep_first: int) -> None:
+    """Refuse a window below 1, and first positions to be kept where nothing is dropped."""
+    if window is not None:
+        check_size("window", window)
+    check_length("keep_first", keep_first)
+    if window is None and keep_first:
+        raise ValueError(f"keep_first must be 0 without a window; got {keep_first}")
+
+
+def check_kept(key_padding_mask: Tensor | None, keep_first: int) -> None:
+    """Refuse padding where the first positions are kept: a row's own would be dropped."""
+    if key_padding_mask is None or not keep_first:
+        return
+    first = key_padding_mask[:, :keep_first]
+    if first.is_meta or torch.compiler.is_compiling():
+        return
+    if not bool(first.all()):
+        raise ValueError(
+            f"key_padding_mask must be True for the first {keep_first} positions, which keep_first "
+            "keeps: put the padding after them; got padding among them"
+        )
+
+
 def check_crop(length: int, seen: int, slots: int) -> None:
     """Refuse a length that a cache cannot go back to."""
     check_length("length", length)

@@ -21,6 +21,7 @@ class Options(TypedDict, total=False):
     dropout: float
     scale: float | None
     window: int | None
+    keep_first: int
     attend: Callable[..., Tensor]
     rotary: RotaryEmbedding | None
     q_norm: nn.Module | None

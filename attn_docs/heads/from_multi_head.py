@@ -141,6 +141,7 @@ def _options(module: MultiHeadAttention) -> Options:
         "dropout": module.dropout,
         "scale": module.scale,
         "window": module.window,
+        "keep_first": module.keep_first,
         "attend": copy.deepcopy(module.attend),  # a module's parameters; a function is itself
         "rotary": module.rotary,
         "q_norm": copy.deepcopy(module.q_norm),

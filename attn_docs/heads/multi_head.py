@@ -21,6 +21,7 @@ from attn_docs._checks import (
     check_scale,
     check_sequence,
     check_size,
+    check_window,
 )
 from attn_docs.heads import _torch
 from attn_docs.heads._masks import cache_mask, head_mask, window_mask
@@ -137,6 +138,8 @@ class MultiHeadAttention(nn.Module):
         scale: Factor on the scores; what `attend` takes for itself, 1/√head_dim, if None.
         window: How many positions a query sees, its own and those before; all if None. A cache
             must have the same.
+        keep_first: How many of the first positions it sees besides, as `KVCache` keeps them; 0
+            without a window. Rows that are padded have their padding after these.
         attend: The attention function, called as PyTorch's, with `enable_gqa=True` where heads
             share keys. Pass `attn_docs.scaled_dot_product_attention` to see the formula at work.
         rotary: Rotates queries and keys by their positions; none are used if None.
@@ -157,8 +160,8 @@ class MultiHeadAttention(nn.Module):
     Raises:
         TypeError: If an argument has the wrong type.
         ValueError: If a size is below 1, `num_kv_heads` does not divide `num_heads`, `num_heads`
-            does not divide `embed_dim` and `head_dim` is None, or `dropout` or `scale` is out of
-            range.
+            does not divide `embed_dim` and `head_dim` is None, or `dropout`, `scale` or
+            `keep_first` is out of range.
 
     Example:
         ```python
@@ -191,6 +194,7 @@ class MultiHeadAttention(nn.Module):
         dropout: float = 0.0,
         scale: float | None = None,
         window: int | None = None,
+        keep_first: int = 0,
         attend: Callable[..., Tensor] = F.scaled_dot_product_attention,
         rotary: RotaryEmbedding | None = None,
         q_norm: nn.Module | None = None,
@@ -204,8 +208,7 @@ class MultiHeadAttention(nn.Module):
         qkv_bias, out_bias = has_biases(bias, qkv_bias, out_bias)
         check_dropout(dropout)
         check_scale(scale)
-        if window is not None:
-            check_size("window", window)
+        check_window(window, keep_first)
         check_callable("attend", attend)
         check_rotary(rotary, head_dim)
         for name, module in (("q", q_norm), ("k", k_norm), ("v", v_norm)):
@@ -220,6 +223,7 @@ class MultiHeadAttention(nn.Module):
         self.dropout = dropout
         self.scale = scale
         self.window = window
+        self.keep_first = keep_first
         self.attend = attend
         self.rotary = rotary
         self.q_proj = nn.Linear(embed_dim, num_heads * head_dim, bias=qkv_bias)
@@ -282,10 +286,11 @@ class MultiHeadAttention(nn.Module):
             query, key = self.rotary.rotate(query, key, positions)
 
         scores_shape = (x.size(0), self.num_heads, n, m)
-        mask = head_mask(attn_mask, key_padding_mask, scores_shape, query)
+        mask = head_mask(attn_mask, key_padding_mask, scores_shape, query, self.keep_first)
         shown = cache.key_positions(n) if cache is not None and need_weights else None
         if cache is None:
-            mask, is_causal = window_mask(mask, self.window, n, m, is_causal, x.device)
+            window = self.window, self.keep_first
+            mask, is_causal = window_mask(mask, window, n, m, is_causal, x.device)
         else:
             mask, is_causal = cache_mask(mask, cache, n, is_causal)
             all_keys, all_values = cache.update(key.to(cache.key.dtype), value.to(cache.key.dtype))
@@ -336,7 +341,13 @@ class MultiHeadAttention(nn.Module):
         weight = self.k_proj.weight
         dtype = cache_dtype(dtype, weight)
         sizes = (batch, self.num_kv_heads, self.head_dim, capacity)
-        return KVCache(*sizes, dtype=dtype, device=weight.device, window=self.window)
+        return KVCache(
+            *sizes,
+            dtype=dtype,
+            device=weight.device,
+            window=self.window,
+            keep_first=self.keep_first,
+        )
 
     def _key_value(self, context: Tensor | ContextCache) -> tuple[Tensor, Tensor]:
         if isinstance(context, ContextCache):
@@ -385,17 +396,24 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             check_rotary_cached(self.rotary)
             check_cache(cache.key, x, self.num_kv_heads, "head_dim", self.head_dim)
-            if self.window not in (None, cache.window):
-                raise ValueError(
-                    f"cache must have window {self.window}, as the module; got {cache.window}"
-                )
+            for name in ("window", "keep_first") if self.window is not None else ():
+                ours, theirs = getattr(self, name), getattr(cache, name)
+                if ours != theirs:
+                    raise ValueError(f"cache must have {name} {ours}, as the module; got {theirs}")
             m += cache.length
         return n, m
 
     def extra_repr(self) -> str:
         """Say what was set."""
         return set_options(
-            self, "num_heads", "num_kv_heads", "head_dim", "dropout", "scale", "window"
+            self,
+            "num_heads",
+            "num_kv_heads",
+            "head_dim",
+            "dropout",
+            "scale",
+            "window",
+            "keep_first",
         )
 
     @classmethod

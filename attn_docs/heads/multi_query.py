@@ -19,8 +19,8 @@ class MultiQueryAttention(MultiHeadAttention):
         embed_dim: Size of the vectors that come in and go out.
         num_heads: Number of query heads h.
         **options: What else `MultiHeadAttention` takes by name: `kv_dim`, `head_dim`, `bias`,
-            `qkv_bias`, `out_bias`, `dropout`, `scale`, `window`, `attend`, `rotary`, `q_norm`,
-            `k_norm`, `v_norm` and `gate`.
+            `qkv_bias`, `out_bias`, `dropout`, `scale`, `window`, `keep_first`, `attend`, `rotary`,
+            `q_norm`, `k_norm`, `v_norm` and `gate`.
 
     Attributes:
         q_proj: Linear layer from `embed_dim` to h·head_dim.

@@ -10,10 +10,12 @@ from attn_docs._checks import (
     check_crop,
     check_flag,
     check_float_dtype,
+    check_length,
     check_room,
     check_rows_of_batch,
     check_same_kind,
     check_size,
+    check_window,
 )
 from attn_docs.foundations.masks import causal_mask
 
@@ -28,7 +30,9 @@ class KVCache:
 
     With a `window` only the last `window` positions are cached, the newest in the slot of the
     oldest (a ring buffer): there are min(capacity, window) slots, and a position's slot is its
-    remainder after division by their number.
+    remainder after division by their number. With `keep_first` the first positions have slots of
+    their own before the ring and stay for ever. Each key keeps the position that it had in the
+    text, also when there is a gap behind the first ones.
 
     Under autograd, gradients flow as without a cache. For that each call copies the cache and
     keeps the graph of all calls before it: generate text under `torch.no_grad()`.
@@ -41,6 +45,7 @@ class KVCache:
         dtype: The dtype of keys and values: the module's.
         device: The device of keys and values: the module's; PyTorch's default if None.
         window: How many positions a query sees, its own among them; all if None.
+        keep_first: How many of the first positions it sees besides; 0 without a window.
 
     Attributes:
         key: (batch, num_kv_heads, slots, head_dim).
@@ -49,7 +54,7 @@ class KVCache:
 
     Raises:
         TypeError: If an argument has the wrong type.
-        ValueError: If a size is below 1.
+        ValueError: If a size is below 1, or `keep_first` is negative or given without a window.
 
     Example:
         ```python
@@ -68,7 +73,8 @@ class KVCache:
     Reference:
         Shazeer, "Fast Transformer Decoding: One Write-Head is All You Need", section 2.4,
         arXiv:1911.02150 (2019); the window: Jiang et al., "Mistral 7B", section 2,
-        arXiv:2310.06825 (2023).
+        arXiv:2310.06825 (2023); the first positions: Xiao et al., "Efficient Streaming Language
+        Models with Attention Sinks", section 3.2, arXiv:2309.17453 (2023).
     """
 
     def __init__(
@@ -81,18 +87,19 @@ class KVCache:
         dtype: torch.dtype = torch.float32,
         device: torch.device | str | None = None,
         window: int | None = None,
+        keep_first: int = 0,
     ) -> None:
         sizes = {"batch": batch, "num_kv_heads": num_kv_heads, "head_dim": head_dim}
         for name, size in (sizes | {"capacity": capacity}).items():
             check_size(name, size)
-        if window is not None:
-            check_size("window", window)
+        check_window(window, keep_first)
         check_float_dtype("dtype", dtype)
-        slots = capacity if window is None else min(capacity, window)
+        slots = capacity if window is None else min(capacity, keep_first + window)
         self.key = torch.zeros(batch, num_kv_heads, slots, head_dim, dtype=dtype, device=device)
         self.value = torch.zeros_like(self.key)
         self.capacity = capacity
         self.window = window
+        self.keep_first = keep_first
         self.length = 0
 
     @property
@@ -137,6 +144,7 @@ class KVCache:
         """Say sizes and fill."""
         batch, num_kv_heads, _, head_dim = self.key.shape
         window = "" if self.window is None else f"window={self.window}, "
+        window += f"keep_first={self.keep_first}, " if self.keep_first else ""
         return (
             f"KVCache({batch=}, {num_kv_heads=}, {head_dim=}, length={self.length}, "
             f"capacity={self.capacity}, {window}{self.key.dtype}, {self.key.device})"
@@ -156,19 +164,24 @@ class KVCache:
             ValueError: If `new` is below 1, or there is no room.
         """
         self._check_room(new)
-        slots, end = self.key.size(2), self.length + new
-        if end > slots and new == 1:  # the ring as it lies
-            slot = torch.arange(slots, device=self.key.device)
-            return end - 1 - (end - 1 - slot) % slots
-        first = max(0, self.length - slots + 1) if end > slots else 0
-        return torch.arange(first, end, device=self.key.device)
+        slots, kept, device = self.key.size(2), self.keep_first, self.key.device
+        end = self.length + new
+        if end <= slots:
+            return torch.arange(end, device=device)
+        first = torch.arange(min(kept, self.length), device=device)
+        if new == 1:  # the ring as it lies
+            slot = torch.arange(kept, slots, device=device)
+            return torch.cat((first, end - 1 - (end - 1 - slot) % (slots - kept)))
+        oldest = max(len(first), self.length - (slots - kept) + 1)
+        return torch.cat((first, torch.arange(oldest, end, device=device)))
 
     def visible(self, new: int, *, is_causal: bool = True) -> Tensor | None:
         """Return which keys that `update` returns the queries of `new` more positions may see.
 
         Args:
             new: How many positions are about to be added, 1 or more.
-            is_causal: If True, none sees a later position; a window hides old ones either way.
+            is_causal: If True, none sees a later position; a window hides old ones either way,
+                but never the first ones that are kept.
 
         Returns:
             Boolean (new, m), in the order of the `key_positions`, True where a query may attend;
@@ -181,13 +194,15 @@ class KVCache:
         check_flag("is_causal", is_causal)
         self._check_room(new)
         end = self.length + new  # m
-        in_window = self.window is None or end <= self.window
+        in_window = self.window is None or end <= self.window + self.keep_first
         if new == 1 or (in_window and not is_causal):
             return None
         keys = self.key_positions(new)
         queries = torch.arange(self.length, end, device=keys.device).unsqueeze(1)  # new 1
         allowed = keys <= queries if is_causal else torch.ones_like(keys <= queries)
-        return allowed if self.window is None else allowed & (keys > queries - self.window)
+        if self.window is None:
+            return allowed
+        return allowed & ((keys > queries - self.window) | (keys < self.keep_first))
 
     def update(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Store keys and values of the next positions; return those that their queries may see.
@@ -213,20 +228,28 @@ class KVCache:
                 raise ValueError(f"{name} must have shape {wanted}; got {tuple(new.shape)}")
         n, slots, start = key.size(2), self.key.size(2), self.length
         self._check_room(n)
-        end = start + n
+        ring, end = slots - self.keep_first, start + n
         if end <= slots or n == 1:
-            first = start if end <= slots else start % slots
+            first = start if end <= slots else self.keep_first + (start - self.keep_first) % ring
             self._write(slice(first, first + n), key, value)
             self.length = end
             return self.key[:, :, :end], self.value[:, :, :end]
         # the new ones would overwrite keys that the first of their queries still sees
-        old = torch.arange(max(0, start - slots + 1), start, device=key.device) % slots
-        last = torch.arange(end - slots, end, device=key.device) % slots
+        positions = self.key_positions(n)
+        old = self._slots(positions[:-n])
         key = torch.cat((self.key[:, :, old], key), dim=2)
         value = torch.cat((self.value[:, :, old], value), dim=2)
-        self._write(last, key[:, :, -slots:], value[:, :, -slots:])
+        stays = torch.arange(len(positions), device=key.device)
+        stays = torch.cat((stays[: self.keep_first], stays[self.keep_first :][-ring:]))
+        self._write(self._slots(positions[stays]), key[:, :, stays], value[:, :, stays])
         self.length = end
         return key, value
+
+    def _slots(self, positions: Tensor) -> Tensor:
+        """Return where positions lie once the ring is in use."""
+        kept = self.keep_first
+        around = kept + (positions - kept) % (self.key.size(2) - kept)
+        return torch.where(positions < kept, positions, around)
 
     def _write(self, places: slice | Tensor, key: Tensor, value: Tensor) -> None:
         if torch.is_grad_enabled() and (key.requires_grad or self.key.requires_grad):
@@ -236,7 +259,7 @@ class KVCache:
 
     def _check_room(self, new: int) -> None:
         check_size("the number of new positions", new)
-        if self.window is None or self.window > self.capacity:  # else a ring, which never fills
+        if self.window is None or self.keep_first + self.window > self.capacity:
             check_room(self.length, new, self.capacity)
 
 
@@ -297,18 +320,20 @@ def sliding_window_mask(
     key_len: int | None = None,
     *,
     window: int,
+    keep_first: int = 0,
     offset: int = 0,
     device: torch.device | str | None = None,
 ) -> Tensor:
-    r"""Let each query see the last `window` keys up to its own position.
+    r"""Let each query see the last `window` keys up to its own position, and the first ones.
 
-    $$\text{mask}_{ij} = \bigl[\, i + \text{offset} - \text{window} < j \le i + \text{offset}
-    \,\bigr]$$
+    $$\text{mask}_{ij} = \bigl[\, j \le p_i \text{ and } (j > p_i - \text{window} \text{ or }
+    j < \text{keep\_first}) \,\bigr] \qquad p_i = i + \text{offset}$$
 
     Args:
         query_len: Number of queries n, 0 or more.
         key_len: Number of keys m, 0 or more; `query_len` if None.
         window: How many keys a query sees, its own among them.
+        keep_first: How many of the first keys every query sees besides, once it has come to them.
         offset: Position of the first query. key_len − query_len aligns the last query with the
             last key.
         device: Where the mask is made; PyTorch's default if None.
@@ -318,7 +343,7 @@ def sliding_window_mask(
 
     Raises:
         TypeError: If an argument is not an int.
-        ValueError: If a length is negative or `window` is below 1.
+        ValueError: If a length or `keep_first` is negative or `window` is below 1.
 
     Example:
         ```python
@@ -333,9 +358,12 @@ def sliding_window_mask(
 
     Reference:
         Beltagy et al., "Longformer: The Long-Document Transformer", section 3.1,
-        arXiv:2004.05150 (2020).
+        arXiv:2004.05150 (2020); the first keys: Xiao et al., "Efficient Streaming Language Models
+        with Attention Sinks", arXiv:2309.17453 (2023).
     """
     check_size("window", window)
+    check_length("keep_first", keep_first)
     up_to_own = causal_mask(query_len, key_len, offset=offset, device=device)
     too_old = causal_mask(query_len, key_len, offset=offset - window, device=device)
+    too_old[:, :keep_first] = False
     return up_to_own & ~too_old  # n m

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from attn_docs.checkpoints import tiny_qwen3
 from attn_docs.model import alignment, induction, language_model
 from attn_docs.model.weights import FOLDER, save_weights
 
@@ -67,10 +68,27 @@ def train_language_model(folder: Path) -> None:
     save_weights("language-model", state, command=command, measured=measured, folder=folder)
 
 
+def train_tiny_qwen3(folder: Path) -> None:
+    """Train the model of Qwen3's shape on the same stories."""
+    start = time.process_time()
+    model = tiny_qwen3.untrained()
+    language_model.train(model, steps=tiny_qwen3.STEPS)
+    seconds = round(time.process_time() - start, 1)
+    held_out = language_model.tell_stories(100, language_model.HELD_OUT)
+    nats = sum(language_model.nats_by_kind(model, held_out).values())
+    measured = {"cpu_seconds": seconds, "steps": tiny_qwen3.STEPS, "seed": 0, "nats": nats}
+    command = COMMAND.format("tiny-qwen3")
+    state = model.state_dict()
+    del state["output.weight"]  # the embedding's, stored once
+    save_weights("tiny-qwen3", state, command=command, measured=measured, folder=folder)
+    print(f"tiny-qwen3: {nats:.1f} nats a story after {seconds:.0f} CPU seconds")
+
+
 TRAINERS: dict[str, Callable[[Path], None]] = {
     "induction": train_induction,
     "language-model": train_language_model,
     "alignment": train_alignment,
+    "tiny-qwen3": train_tiny_qwen3,
 }
 
 

@@ -11,6 +11,7 @@ function_call       how a function is called: as described, or as its signature 
 function_ways       the precision inside a function, a soft-cap, and what is no attention
 checks              one property each, from an insight to a judgement
 subject, insight    what the checks of both kinds see
+knobs               names of options, and a copy of a module in which one has another value
 
 structure           the search for the way of computing: sources of the projections that
                     were recorded from layers, and the formula, right or with one thing wrong

@@ -1,8 +1,8 @@
 """What a reader says of a module: the checks build on it, and find out whether it is so."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
 
 from attn_docs._checks import check_dropout, check_flag, check_positive, check_size
 from attn_docs.testing.patterns import LENGTH, LENGTHS
@@ -30,6 +30,7 @@ class Claims:
     dropout: float | None = None
     weights: Weights = "softmax"
     lengths: Sequence[int] = LENGTHS
+    knobs: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be so."""

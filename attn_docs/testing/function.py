@@ -1,5 +1,6 @@
 """Check an attention function: any function with the signature of PyTorch's."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType, NoneType
@@ -9,7 +10,16 @@ import torch
 from torch import Tensor
 
 from attn_docs._checks import check_callable, check_flag, check_positive, check_size
-from attn_docs.testing.checks import forward_only, functions, long, paths, plain, shared, slopes
+from attn_docs.testing.checks import (
+    called_knobs,
+    forward_only,
+    functions,
+    long,
+    paths,
+    plain,
+    shared,
+    slopes,
+)
 from attn_docs.testing.checks.masks import AXIS, PLACE, POLARITY, mask_check, mask_used
 from attn_docs.testing.function_call import (
     LAYOUTS,
@@ -23,6 +33,7 @@ from attn_docs.testing.function_call import (
 from attn_docs.testing.function_insight import FunctionInsight, look_at
 from attn_docs.testing.function_subject import DTYPES, Wanted, subject_of
 from attn_docs.testing.judgement import Judgement, because, findings, unknown
+from attn_docs.testing.knobs import check_knobs
 from attn_docs.testing.random_state import random_state_kept
 from attn_docs.testing.report import ATTENTION, Report, check_names, check_reasons, timed, waived
 from attn_docs.testing.subject import SubjectError, one_thread
@@ -46,6 +57,7 @@ def check_attention(
     value_dim: int | None = None,
     lengths: tuple[int, int] | Sequence[tuple[int, int]] = (),
     softcap: float | None = None,
+    knobs: Mapping[str, Any] = MappingProxyType({}),
     backward: bool = True,
     device: torch.device | str = "cpu",
     require: Sequence[str] = (),
@@ -80,6 +92,9 @@ def check_attention(
         lengths: Pairs of a number of queries and of keys at which it is run, for kernels with
             blocks. Other checks run it on multiples of their greatest common divisor.
         softcap: The c of scores c · tanh(scores / c), a claim that is verified.
+        knobs: Arguments of its own, each with a value that must change the output, as
+            `{"softcap": 2.0}`. Those with common names are found: a softcap, window or sinks that
+            are accepted and ignored, or do something else, fail.
         backward: Whether gradients are asked for; False for a kernel of inference.
         device: Where the tensors are made.
         require: Properties that have to be judged besides `attn_docs.testing.ATTENTION`, as
@@ -129,13 +144,14 @@ def check_attention(
     check_flag("backward", backward)
     if softcap is not None:
         check_positive("softcap", softcap)
+    _check_named(attend, knobs)
     place = device_of(device)
     call = _described(call_of(attend, told, _names(names, told)), mask_true, layout, output)
     wanted = _wanted(dtype, head_dim, value_dim, lengths)
     with one_thread(), random_state_kept(), torch.enable_grad():
         try:
             subject = subject_of(attend, call, wanted, place)
-            insight = look_at(subject, softcap, backward=backward)
+            insight = replace(look_at(subject, softcap, backward=backward), knobs=knobs)
         except SubjectError as error:
             raise ValueError(f"attend must run on every call; it raised {error}") from error
         found = waived(findings(CHECKS, insight, not_asked), waive)
@@ -155,6 +171,22 @@ def _names(names: Mapping[str, str], told: Mapping[str, bool | None]) -> Mapping
         if told[option] is False:
             raise ValueError(f"names must not name what attend does not take; got {option!r}")
     return names
+
+
+def _check_named(attend: Callable[..., Any], knobs: Mapping[str, Any]) -> None:
+    """Refuse knobs that the function does not take."""
+    check_knobs(knobs)
+    try:
+        parameters = inspect.signature(attend).parameters
+    except ValueError:  # written in C
+        return
+    swallows = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    for name in knobs:
+        if name not in parameters and not swallows:
+            raise ValueError(
+                f"knobs must name arguments of attend, which has {', '.join(parameters)}; "
+                f"got {name!r}"
+            )
 
 
 def _described(call: Call, mask_true: Any, layout: Any, output: Any) -> Call:
@@ -248,7 +280,7 @@ CHECKS: dict[str, Callable[[FunctionInsight], Judgement]] = {
     "packing": because(shared.packing, functions.documents_mixed),
     "long sequences": long.long_sequences,
     "flags agree": paths.flags_agree,
-    "options used": functions.options_used,
+    "options used": called_knobs.options_used,
     "batch": because(
         forward_only.batch,
         "samples or heads are mixed: the softmax or a view runs over the wrong axis",

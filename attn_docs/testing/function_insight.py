@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -48,6 +49,7 @@ class FunctionInsight:
         inside: The precision that it computes in whatever it is given; None if not another.
         backward: Whether its gradients are asked for.
         masks: What it does with a mask, if the plain call is attention.
+        knobs: Arguments that the reader names, each with a value that must change something.
     """
 
     subject: FunctionSubject
@@ -57,6 +59,7 @@ class FunctionInsight:
     inside: torch.dtype | None = None
     backward: bool = True
     masks: Mapping[Mode, MaskBehaviour] = field(default_factory=dict)
+    knobs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def root_cause(self) -> str:

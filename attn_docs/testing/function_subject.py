@@ -49,7 +49,7 @@ class FunctionSubject:
     seeds = (0,)
     weights_from: ClassVar[str] = "softmax"
     length: ClassVar[int] = LENGTH
-    masks_keys_alone = masks_each_sample = positions = always_causal = False
+    masks_keys_alone = masks_each_sample = positions = always_causal = windowed = False
     takes_context = True
 
     @property

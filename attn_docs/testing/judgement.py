@@ -1,6 +1,6 @@
 """What a check comes to, and how a table of checks becomes the findings of a report."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -54,6 +54,20 @@ def _found(cause: Callable[[], str]) -> str:
 def judge(good: bool, evidence: str, cause: str = "") -> Judgement:
     """Return whether the property holds."""
     return passed(evidence) if good else failed(evidence, cause)
+
+
+def together(judgements: Sequence[Judgement]) -> Judgement:
+    """Return one judgement of several of one kind: failed if one is, else passed if one is."""
+    wrong = [each for each in judgements if each.verdict == "fail"]
+    if wrong:
+        return failed(
+            "; ".join(each.evidence for each in wrong), "; ".join(each.cause for each in wrong)
+        )
+    right = [each.evidence for each in judgements if each.verdict == "pass"]
+    open_ = [each.evidence for each in judgements if each.verdict == "not judged"]
+    if right:
+        return passed("; ".join(right + [f"not judged: {each}" for each in open_]))
+    return unknown("; ".join(open_))
 
 
 def because(

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from attn_docs._checks import check_size
 from attn_docs.testing.adapter import Adapter, adapter_for
-from attn_docs.testing.checks import inside, long, paths, said, shared, slopes
+from attn_docs.testing.checks import inside, kept_knobs, long, paths, said, shared, slopes
 from attn_docs.testing.checks.cache import cache
 from attn_docs.testing.checks.causal import causality, permutation, prefix_cause
 from attn_docs.testing.checks.chance import dropout, dropout_off_in_eval
@@ -17,6 +18,7 @@ from attn_docs.testing.checks.masks import AXIS, PLACE, POLARITY, mask_check, ma
 from attn_docs.testing.claims import Claims, Positions, Weights
 from attn_docs.testing.formula import MASKS
 from attn_docs.testing.judgement import Judgement, because, findings
+from attn_docs.testing.knobs import check_kept
 from attn_docs.testing.module_insight import ModuleInsight, look_inside
 from attn_docs.testing.module_subject import subject_of
 from attn_docs.testing.patterns import LENGTHS
@@ -40,6 +42,7 @@ def check_module(
     dropout: float | None = None,
     weights: Weights = "softmax",
     lengths: Sequence[int] = LENGTHS,
+    knobs: Mapping[str, Any] = MappingProxyType({}),
     adapter: Adapter | Callable[..., Tensor] | None = None,
     require: Sequence[str] = (),
     waive: Mapping[str, str] = MappingProxyType({}),
@@ -67,6 +70,9 @@ def check_module(
             is by itself: neither sums to one over the tokens.
         lengths: Numbers of tokens that the module must take. The checks use these alone where it
             refuses others, as if its length is fixed.
+        knobs: Numbers that the module, or a layer in it, keeps as attributes, each with another
+            value that must change the output, as `{"softcap": 2.0}`. Those with common names are
+            found: a softcap, a scale, a window or sinks that are accepted and ignored fail.
         adapter: An `Adapter`, or a function that calls the module; guessed from the names of
             `forward`'s arguments if None. What else is guessed, as the form of a mask, the evidence
             of "oracle" says.
@@ -107,7 +113,9 @@ def check_module(
         dropout=dropout,
         weights=weights,
         lengths=lengths,
+        knobs=knobs,
     )
+    check_kept(module, knobs)
     check_names("require", require)
     check_reasons(waive)
     adapter = adapter_for(module, adapter)
@@ -191,7 +199,7 @@ CHECKS: dict[str, Callable[[ModuleInsight], Judgement]] = {
     "long sequences": long.long_sequences,
     "flags agree": paths.flags_agree,
     "claims": said.claims,
-    "options used": said.options_used,
+    "options used": kept_knobs.options_used,
     "batch": because(
         shared.batch,
         "samples are mixed: batch and length axes are swapped, or a view crosses them",

@@ -105,6 +105,11 @@ class ModuleSubject:
         return said or self.claims.prefix is not None
 
     @property
+    def windowed(self) -> bool:
+        """Whether it was said that a token sees the last few tokens alone."""
+        return self.claims.window is not None
+
+    @property
     def weights_from(self) -> str:
         """What its weights were said to come from: a softmax, one with sinks, or a sigmoid."""
         return self.claims.weights

@@ -42,7 +42,7 @@ PROPERTIES = {
     "long sequences": "many tokens are treated as a few are, beyond the blocks of a kernel",
     "flags agree": "what can be said in two ways gives the same numbers",
     "claims": "what was said of the module is so: heads, positions, window, dropout, weights",
-    "options used": "each option that is given changes the output",
+    "options used": "each option changes the output, in the way that its name says",
     "batch": "samples of a batch do not see each other",
     "permutation": "without positions, a shuffled input gives the shuffled output",
     "cross-attention": "keys and values come from the context, whatever its length",

@@ -139,6 +139,10 @@ class Subject(Protocol):
     def always_causal(self) -> bool:
         """Whether it hides the future unasked."""
 
+    @property
+    def windowed(self) -> bool:
+        """Whether it was said that a token sees the last few tokens alone."""
+
     def shown(self, length: int) -> Tensor:
         """Return (length, length): which tokens each may see where the future is hidden."""
 

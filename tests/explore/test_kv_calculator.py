@@ -129,7 +129,7 @@ def test_a_number_may_be_written_in_any_way(page) -> None:
     assert not page.complaints
 
 
-def test_only_it_and_the_trained_model_are_typed_into(site: Site) -> None:
+def test_only_it_the_trained_model_and_the_table_of_models_are_typed_into(site: Site) -> None:
     forms = {
         url: e for url in site.pages for e in site.tree(url).iter("form") if e.get("data-fallback")
     }
@@ -139,8 +139,9 @@ def test_only_it_and_the_trained_model_are_typed_into(site: Site) -> None:
         for field in form.iter("input")
         if field.get("type") not in {"checkbox", "radio", "range"}
     }
-    assert len(forms) == 14, "both languages of seven figures"
-    assert typed == {URL, f"zh/{URL}", "model/induction/", "zh/model/induction/"}
+    assert len(forms) == 16, "both languages of eight figures"
+    typed_into = (URL, "model/induction/", "checkpoints/models/")
+    assert typed == {prefix + url for url in typed_into for prefix in ("", "zh/")}
 
 
 def test_it_works_by_keyboard(page) -> None:
@@ -183,7 +184,7 @@ def test_the_page_holds_the_data_file(site: Site) -> None:
             numbers = {name for name, value in given.items() if isinstance(value, int)}
             assert numbers - row.keys() <= {"embed_dim", "num_heads", "context", "key_dim",
                                             "value_dim", "parameters", "quantized",
-                                            "other_layers"}  # fmt: skip
+                                            "year"}  # fmt: skip
 
 
 def test_no_other_page_loads_the_script(site: Site) -> None:

@@ -39,6 +39,7 @@ CASES: dict[str, tuple[object, Callable[[MultiHeadAttention], object]]] = {
     "dropout": (0.5, lambda module: module.dropout),
     "scale": (0.3, lambda module: module.scale),
     "window": (3, lambda module: module.new_cache(1, 9).window),
+    "keep_first": (2, lambda module: module.new_cache(1, 9).keep_first),
     "attend": (scaled_dot_product_attention, lambda module: module.attend),
     "rotary": (ROTARY, lambda module: module.rotary),
     "q_norm": (NORM, lambda module: module.q_norm),
@@ -60,7 +61,8 @@ def test_options_are_the_arguments_that_multi_head_attention_takes_by_name() -> 
 @pytest.mark.parametrize("name", CASES)
 def test_an_option_is_heard_by_every_form(make: Callable[..., nn.Module], name: str) -> None:
     value, shown = CASES[name]
-    assert shown(make(24, 6, **{name: value})) == value
+    needed = {"window": 3} if name == "keep_first" else {}
+    assert shown(make(24, 6, **{name: value}, **needed)) == value
     assert shown(make(24, 6)) != value
 
 
@@ -91,6 +93,7 @@ def test_dropout_and_the_attention_function_change_what_is_computed(
         ({"scale": float("nan")}, ValueError, "scale must be finite; got nan"),
         ({"scale": "1"}, TypeError, "scale must be an int or a float; got '1'"),
         ({"window": 0}, ValueError, "window must be 1 or more; got 0"),
+        ({"keep_first": 1}, ValueError, "keep_first must be 0 without a window; got 1"),
         ({"dropout": 1}, ValueError, "dropout must be 0 or more and below 1; got 1"),
         ({"attend": "fast"}, TypeError, "attend must be callable; got 'fast'"),
         ({"rotary": RotaryEmbedding(6)}, ValueError, "rotary must have head_dim 4; got 6"),

@@ -1,6 +1,5 @@
 """Checks of functions alone: numbers by the formula, and options that only functions have."""
 
-import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -438,46 +437,3 @@ def documents_mixed(insight: FunctionInsight) -> str:
     """Return why documents in one row see each other, in spite of a mask."""
     columns = any(behaviour.kind == "columns" for behaviour in insight.masks.values())
     return MASKS["columns"] if columns else "documents in one row see each other"
-
-
-# options that are known by name, and a value that must change something
-KNOBS: dict[str, float] = {
-    "softcap": 0.5,
-    "soft_cap": 0.5,
-    "logit_cap": 0.5,
-    "logits_soft_cap": 0.5,
-    "window": 2,
-    "window_size": 2,
-    "sliding_window": 2,
-}
-
-
-def options_used(insight: FunctionInsight) -> Judgement:
-    """Each option that the function has by a known name changes the output."""
-    subject = insight.subject
-    names = [name for name in KNOBS if name in _arguments(subject)]
-    if not names:
-        return skipped("the function has no option by a name that is known")
-    n, m = subject.lengths[0] if subject.lengths else (KEYS, KEYS)
-    inputs = subject.inputs(n=n, m=m)
-    options = {"is_causal": True} if "is_causal" in subject.takes and n == m else {}
-    plain, raised = subject.attend(*inputs, **options), []
-    for name in names:
-        try:
-            given = subject.attend(*inputs, **options, **{name: KNOBS[name]})
-        except SubjectError as error:
-            raised.append(f"{name}={KNOBS[name]} raised {error}")
-            continue
-        if torch.equal(given, plain):
-            named = f"{name}={KNOBS[name]}"
-            return failed(f"{named} changes nothing", f"accepted and ignored: {named}")
-    if len(raised) == len(names):
-        return unknown("; ".join(raised))
-    return passed(f"each changes the output: {', '.join(names)}")
-
-
-def _arguments(subject: FunctionSubject) -> list[str]:
-    try:
-        return list(inspect.signature(subject.function).parameters)
-    except ValueError:  # written in C
-        return []

@@ -124,7 +124,7 @@ def _padded(insight: Insight, length: int) -> Wrong | None:
 def _repeated(insight: Insight, length: int) -> Wrong | None:
     """Tokens that stand there twice give what they give once, as the weights sum to one."""
     subject, half = insight.subject, length // 2
-    if subject.always_causal or not subject.runs_on(half):
+    if subject.always_causal or subject.windowed or not subject.runs_on(half):
         return None
     x = subject.words(1, half)
     twice = subject.call(torch.cat([x, x], -2), causal=False)[..., :half, :]

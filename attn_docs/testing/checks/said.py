@@ -1,9 +1,7 @@
-"""Checks of what was said of a module: its claims, and the options that its calls are given."""
+"""Checks of what was said of a module: its claims."""
 
 import inspect
 import itertools
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -16,7 +14,7 @@ from attn_docs.testing.judgement import Judgement, failed, judge, passed, skippe
 from attn_docs.testing.module_insight import ModuleInsight
 from attn_docs.testing.module_subject import ModuleSubject
 from attn_docs.testing.patterns import shuffled
-from attn_docs.testing.subject import SubjectError, influence, seeded
+from attn_docs.testing.subject import influence, seeded
 
 
 def claims(insight: ModuleInsight) -> Judgement:
@@ -217,42 +215,3 @@ def other_weights(insight: ModuleInsight) -> Judgement:
         f"from 32 to 64 equal tokens the output changes {ratio:.2f} times as much as from 8 to 16"
     )
     return judge(ratio < 3.5, said, "it grows with the number of tokens: nothing is normalised")
-
-
-def options_used(insight: ModuleInsight) -> Judgement:
-    """Each option that is given changes the output."""
-    knobs = insight.subject.adapter.knobs
-    if not knobs:
-        return skipped("the adapter names no knobs")
-    ignored = [name for name in knobs if not _matters(insight.subject, name)]
-    if ignored:
-        named = ", ".join(f"{name}={knobs[name]!r}" for name in ignored)
-        return failed(f"without {named} each call gives the same", f"accepted and ignored: {named}")
-    return passed(f"each changes the output: {', '.join(knobs)}")
-
-
-def _matters(subject: ModuleSubject, name: str) -> bool:
-    """Tell whether leaving out an option changes a call or makes it impossible."""
-    rest = {key: value for key, value in subject.adapter.knobs.items() if key != name}
-    without = replace(subject, adapter=replace(subject.adapter, knobs=rest))
-    return any(_differs(subject, without, x, causal) for x, causal in _inputs(subject))
-
-
-def _inputs(subject: ModuleSubject) -> Iterator[tuple[Tensor, bool | None]]:
-    for length in dict.fromkeys((subject.length, max(subject.counts))):
-        for size in (1, 4):  # a cap bends large scores
-            for causal in (None, True):
-                yield size * subject.words(1, length), causal
-
-
-def _differs(one: ModuleSubject, other: ModuleSubject, x: Tensor, causal: bool | None) -> bool:
-    outputs = []
-    for subject in (one, other):
-        seeded(0, x.device)
-        try:
-            outputs.append(subject.call(x, causal=causal).detach())
-        except SubjectError:
-            if subject is one:
-                raise
-            return True
-    return not torch.equal(*outputs)

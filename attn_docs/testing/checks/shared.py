@@ -19,9 +19,10 @@ def attends(insight: Insight) -> Judgement:
     """Each output depends on each token that it may see, in a way of its own."""
     subject = insight.subject
     x = subject.words(1, subject.length)
-    seen = influence(subject, x, causal=False)
+    hides = subject.always_causal or subject.windowed  # a window may count in each call
+    seen = influence(subject, x, causal=subject.windowed)
     seen = seen > 1e-9 * seen.max()
-    may = subject.shown(len(seen)) if subject.always_causal else torch.ones_like(seen)
+    may = subject.shown(len(seen)) if hides else torch.ones_like(seen)
     missing = (may & off_diagonal(seen) & ~seen).nonzero()
     if len(missing):
         i, j = missing[0].tolist()
@@ -34,7 +35,7 @@ def attends(insight: Insight) -> Judgement:
     moved[..., 0, :] = -x[..., 1, :]
     change = (subject.call(moved, causal=False) - subject.call(x, causal=False))[..., 1:, :]
     spread = (change - change[..., :1, :]).abs().max() / change.abs().max()
-    if not subject.always_causal and spread <= subject.tolerance:
+    if not hides and spread <= subject.tolerance:
         return failed(
             "a new token 0 changes all other outputs by the same",
             "the weights do not depend on the query: each output takes the same mean",

@@ -1,19 +1,139 @@
-"""Figures of the chapter checkpoints/from-hugging-face."""
+"""Figure of the chapter on loading checkpoints: where in a text a wrong detail shows."""
 
+import itertools
 from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
 
-from docs._kit.draw import canvas, finish, write
+import matplotlib.lines
+import matplotlib.style
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attn_docs import Llama3Scaling, RotaryEmbedding
+from docs._kit import chart
 from docs._kit.text import texts
 
 KEY = "checkpoints-from-hugging-face"
+HEAD, HEADS, LENGTH, WINDOW = 128, 8, 4096, 512
+ROWS = 32  # positions that are looked at between one power of two and the next
+_LEAST = 0.01
 
 
-def idea(language: str) -> str:
-    """Draw the idea of the chapter."""
-    text = texts(__file__, "idea", language)
-    drawing = canvas(340, 40)
-    write(drawing, text["todo"], 170, 20)
-    return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], text["desc"])
+class Detail(NamedTuple):
+    """What a layer does that no weight says."""
+
+    theta: float = 500_000.0
+    rule: bool = True
+    interleaved: bool = False
+    scale: float = 1.0
+    window: int = LENGTH
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"idea": idea}
+# a head of Llama 3.1, right and with one detail wrong
+DETAILS = {
+    "theta": (Detail(), Detail(theta=10_000.0)),
+    "pairs": (Detail(), Detail(interleaved=True)),
+    "rule": (Detail(), Detail(rule=False)),
+    "scale": (Detail(), Detail(scale=(144 / 128) ** 0.5)),
+    "window": (Detail(window=WINDOW), Detail(window=WINDOW - 1)),
+}
+_LOOKS = {
+    "theta": (chart.ACCENT_2, "-"),
+    "pairs": (chart.ACCENT, "-"),
+    "rule": (chart.ACCENT, "--"),
+    "scale": (chart.INK, ":"),
+    "window": (chart.ACCENT_2, "--"),
+}
+
+
+def bins() -> list[Tensor]:
+    """Return the positions that are looked at, from 0, between powers of two."""
+    ends = [2**k for k in range(LENGTH.bit_length())]
+    pairs = itertools.pairwise(ends)
+    return [torch.linspace(a, b - 1, ROWS).long().unique() for a, b in pairs]
+
+
+@cache
+def _inputs() -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    shape = (3, 1, HEADS, LENGTH, HEAD)
+    made = torch.randn(shape, generator=generator, dtype=torch.float64)
+    return made[0], made[1], made[2]
+
+
+def outputs(detail: Detail, rows: Tensor) -> Tensor:
+    """Return what a layer gives at some positions: random queries, keys and values."""
+    query, key, value = _inputs()
+    rule = Llama3Scaling(8.0, 8192) if detail.rule else None
+    rotary = RotaryEmbedding(HEAD, theta=detail.theta, scaling=rule, interleaved=detail.interleaved)
+    keys = torch.arange(LENGTH)
+    query, key = rotary(query[:, :, rows], rows), rotary(key, keys)
+    mask = (keys <= rows[:, None]) & (keys > rows[:, None] - detail.window)
+    scale = detail.scale * HEAD**-0.5
+    return F.scaled_dot_product_attention(query, key, value, mask, scale=scale)
+
+
+@cache
+def curves() -> dict[str, list[tuple[int, float]]]:
+    """Return how far off each wrong detail is: the last position of a bin, from 1, and the part."""
+    groups, found = bins(), {}
+    sizes = [len(group) for group in groups]
+    for name, (right, wrong) in DETAILS.items():
+        rows = torch.cat(groups)
+        wanted = outputs(right, rows)
+        pairs = zip(
+            (outputs(wrong, rows) - wanted).split(sizes, dim=2),
+            wanted.split(sizes, dim=2),
+            strict=True,
+        )
+        off = [float(difference.norm() / part.norm()) for difference, part in pairs]
+        found[name] = [(int(group[-1]) + 1, part) for group, part in zip(groups, off, strict=True)]
+    return found
+
+
+def spread(heights: dict[str, float], gap: float) -> dict[str, float]:
+    """Return where labels stand: near their lines' ends, in their order, apart by a gap."""
+    placed: dict[str, float] = {}
+    high = 2.0
+    for name in sorted(heights, key=lambda each: heights[each], reverse=True):
+        high = placed[name] = min(heights[name], high - gap)
+    return placed
+
+
+def off(language: str) -> str:
+    """Draw how far off a layer's output is at each position, for each wrong detail."""
+    text, ends, height = texts(__file__, "off", language), {}, 250
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(400, height)
+        axes = chart.panel(figure, 44, 30, 230, 176)
+        axes.set(xscale="log", yscale="log", xlim=(1.9, LENGTH), ylim=(_LEAST, 1.5))
+        for name, points in curves().items():
+            seen = [(at, part) for at, part in points if part >= _LEAST]
+            colour, dash = _LOOKS[name]
+            axes.plot(
+                *zip(*seen, strict=True),
+                color=colour,
+                linestyle=dash,
+                linewidth=2,
+                gid=f"part:{name}",
+            )
+            ends[name] = seen[-1][1]
+        whole = torch.tensor(1.5 / _LEAST).log()
+        shares = {n: float(torch.tensor(v / _LEAST).log() / whole) for n, v in ends.items()}
+        for name, share in spread(shares, 0.085).items():
+            y, end = ((height - 206 + 176 * at) / height for at in (share, shares[name]))
+            lead = matplotlib.lines.Line2D((275 / 400, 284 / 400), (end, y))
+            lead.set(color=_LOOKS[name][0], linewidth=0.7)
+            figure.add_artist(lead)
+            figure.text(287 / 400, y, text[name], va="center")
+        chart.set_ticks(axes, "x", {n: f"{n:,}" for n in (4, 32, 256, 4096)})
+        chart.set_ticks(axes, "y", {0.01: "1%", 0.1: "10%", 1: "100%"})
+        figure.text(274 / 400, 12 / height, text["right"], ha="right", va="baseline")
+        figure.text(0, 1 - 10 / height, text["up"], va="center")
+        told = {name: f"{points[-1][1]:.0%}" for name, points in curves().items()}
+        return chart.finish(figure, f"{KEY}-off", text["title"], text["desc"].format(**told))
+
+
+FIGURES: dict[str, Callable[[str], str]] = {"off": off}

@@ -1,15 +1,157 @@
-"""What from_hugging_face costs."""
+"""The families that are converted: what sets their layers apart, and how near ours come."""
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Collection, Iterator
+from functools import cache, partial
+from importlib.metadata import version
+from typing import Any
 
+from torch import nn
+
+from attn_docs import (
+    AcrossHeads,
+    MultiHeadLatentAttention,
+    SinkAttention,
+    from_transformers,
+    softcap_attention,
+)
+from attn_docs.checkpoints._others import OTHERS
+from attn_docs.checkpoints._separate import SEPARATE
+from attn_docs.checkpoints.from_hugging_face import CONVERTERS
+from docs._kit.examples import example
 from docs._kit.markdown import table
+from docs._kit.measured import load
 from docs._kit.text import texts
+from tests.checkpoints.families import FAMILIES, Family
+
+WAYS = ("whole", "cached", "padded")
+_RULES = {"Llama3Scaling": "llama3", "YaRNScaling": "yarn", "ProportionalScaling": "proportional"}
+_FUSED = ("query_key_value", "qkv_proj", "c_attn", "Wqkv")
 
 
-def cost(language: str) -> str:
-    """Return what the chapter's section on cost shows."""
-    text = texts(__file__, "cost", language)
-    return table(text["header"], [(text["todo"], "0")])
+def by_layer() -> dict[str, list[str]]:
+    """Return the names of the families that have each layer."""
+    found: dict[str, list[str]] = {}
+    for name, family in FAMILIES.items():
+        found.setdefault(family.layer, []).append(name)
+    return found
 
 
-TABLES: dict[str, Callable[[str], str]] = {"cost": cost}
+def features(ours: Any, theirs: nn.Module, family: Family) -> Iterator[str]:  # noqa: ANN401
+    """Yield what a converted layer has that a plain one has not."""
+    if isinstance(ours, MultiHeadLatentAttention):
+        yield "latent"
+    else:
+        yield from _of_heads(ours)
+    if isinstance(ours.attend, SinkAttention):
+        yield "sinks"
+    if isinstance(ours.attend, partial) and ours.attend.func is softcap_attention:
+        yield "cap"
+    if ours.scale is not None:
+        yield "scale"
+    if any(name.startswith(_FUSED) for name, _ in theirs.named_parameters()):
+        yield "fused"
+    if family.bias:
+        yield "bias"
+    yield from _of_positions(ours.rotary)
+
+
+def _of_heads(ours: Any) -> Iterator[str]:  # noqa: ANN401
+    if ours.q_proj.bias is not None:
+        yield "qkv_biases" if ours.out_proj.bias is None else "biases"
+    if ours.q_norm is not None:
+        yield "across" if isinstance(ours.q_norm, AcrossHeads) else "norms"
+    if ours.v_norm is not None:
+        yield "v_norm"
+    if ours.v_proj.weight is ours.k_proj.weight:
+        yield "keys_are_values"
+    if ours.gate is not None:
+        yield "gate"
+    if ours.window is not None:
+        yield "window"
+
+
+def _of_positions(rotary: Any) -> Iterator[str]:  # noqa: ANN401
+    if rotary is None:
+        yield "no_rotary"
+        return
+    if rotary.interleaved:
+        yield "interleaved"
+    if rotary.rotary_dim != rotary.head_dim:
+        yield "partial"
+    if rotary.scaling is not None:
+        yield _RULES[type(rotary.scaling).__name__]
+
+
+@cache
+def apart(layer: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what all converted layers of a class have, and what only some of them have."""
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in by_layer()[layer]:
+            family = FAMILIES[name]
+            model: Any = family.build()
+            found += [
+                tuple(features(from_transformers(each, model.config), each, family))
+                for each in family.layers(model)
+            ]
+    every = tuple(one for one in found[0] if all(one in other for other in found))
+    some = dict.fromkeys(one for other in found for one in other if one not in every)
+    return every, tuple(some)
+
+
+def families(language: str, layers: Collection[str] = tuple(SEPARATE)) -> str:
+    """Return the table of the layers that are converted: those with four projections."""
+    text, measured = texts(__file__, "families", language), load(__file__)["families"]
+    rows = []
+    for layer, names in by_layer().items():
+        if layer not in layers:
+            continue
+        every, some = apart(layer)
+        told = text["join"].join(text["parts"][one] for one in every)
+        if some:
+            rest = text["some"].format(rest=text["join"].join(text["parts"][one] for one in some))
+            told = f"{told}{text['then']}{rest}" if told else rest
+        shown = list(dict.fromkeys(name.partition(",")[0] for name in names))
+        cells = [_worst(measured, names, way, text["none"]) for way in WAYS]
+        rows.append((text["join"].join(shown), told or text["plain"], *cells))
+    caption = measured.caption(text["caption"].format(transformers=_transformers()), language)
+    return f"{table(text['header'], rows, (0, 1))}\n\n{caption}"
+
+
+def others(language: str) -> str:
+    """Return the table of the layers with other names, or with fused projections."""
+    return families(language, tuple(OTHERS))
+
+
+def _worst(measured: Any, names: list[str], way: str, none: str) -> str:  # noqa: ANN401
+    values = [
+        value["value"]
+        for value in measured.values
+        if value["family"] in names and value["quantity"] == way
+    ]
+    return f"{1e7 * max(values):.0f}" if values else none
+
+
+def _transformers() -> str:
+    return ".".join(version("transformers").split(".")[:2])
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the chapter's sentences use."""
+    measured = load(__file__)["families"]
+    worst = max(value["value"] for value in measured.values)
+    caught = example("checkpoints/from_hugging_face/caught")
+    return {
+        "cases": str(len(FAMILIES)),
+        "classes": str(len(CONVERTERS)),
+        "other_layouts": str(len(OTHERS)),
+        "scale_27b": f"{(144 / 128) ** 0.5:.2f}",
+        "sixty": str(caught["x"].size(1)),
+        "transformers": _transformers(),
+        "worst": f"{1e6 * worst:.1f}",
+    }
+
+
+TABLES: dict[str, Callable[[str], str]] = {"families": families, "others": others}

@@ -1,19 +1,89 @@
-"""Figures of the chapter checkpoints/models."""
+"""The figure of the chapter on models: what a token costs at 128k, year by year."""
 
+import math
 from collections.abc import Callable
 
-from docs._kit.draw import canvas, finish, write
+import drawsvg
+
+from docs._kit.draw import ACCENT, ACCENT_2, INK, canvas, finish, write
 from docs._kit.text import texts
 
+from .tables import LENGTHS, MODELS, group, kib, middle
+
 KEY = "checkpoints-models"
+YEARS = range(2017, 2027)
+LEAST, MOST = 3.5, 6000.0  # KiB, the ends of the scale
+TICKS = (4, 16, 64, 256, 1024, 4096)
+LEFT, TOP, TALL = 46, 92, 230
+EARLY, LATE, CROWDED = (
+    24,
+    50,
+    2023,
+)  # how wide a year is, before the first with many models and after
+SIDE = 7  # of a dot
+# fill and outline of each group, from what caches most to what caches least
+GROUPS = {
+    "own": (INK, INK),
+    "fewer": (ACCENT, ACCENT),
+    "window": ("none", ACCENT),
+    "latent": (ACCENT_2, ACCENT_2),
+    "state": ("none", ACCENT_2),
+}
 
 
-def idea(language: str) -> str:
-    """Draw the idea of the chapter."""
-    text = texts(__file__, "idea", language)
-    drawing = canvas(340, 40)
-    write(drawing, text["todo"], 170, 20)
-    return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], text["desc"])
+def height(value: float) -> float:
+    """Return where a number of KiB is on the logarithmic axis."""
+    return TOP + TALL * (1 - math.log(value / LEAST) / math.log(MOST / LEAST))
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"idea": idea}
+def wide(year: int) -> int:
+    """Return how wide a year is drawn."""
+    return EARLY if year < CROWDED else LATE
+
+
+def across(year: int, lane: int = 2) -> float:
+    """Return where a group stands in its year, and the middle if none is named."""
+    before = sum(map(wide, range(YEARS[0], year)))
+    aside = (lane - 2) * 0.19 if year >= CROWDED or lane == 2 else (lane - 0.5) * 0.3
+    return LEFT + before + wide(year) * (0.5 + aside)
+
+
+def _dot(x: float, y: float, name: str, **more: object) -> drawsvg.Rectangle:
+    fill, stroke = GROUPS[name]
+    look = {"fill": fill, "stroke": stroke, "stroke_width": 1.25, "rx": SIDE / 2}
+    return drawsvg.Rectangle(x - SIDE / 2, y - SIDE / 2, SIDE, SIDE, **look, **more)
+
+
+def moved(language: str) -> str:
+    """Draw each model's KiB a token at 128k in its year, and the median of the year."""
+    text = texts(__file__, "moved", language)
+    end = LEFT + sum(map(wide, YEARS))
+    drawing = canvas(end, TOP + TALL + 40)
+    for row, name in enumerate(GROUPS):
+        x, y = (6, 8 + 18 * row) if row < 3 else (end / 2 + 6, 8 + 18 * (row - 3))
+        drawing.append(_dot(x, y, name))
+        write(drawing, text["groups"][row], x + 10, y, 12, text_anchor="start")
+    write(drawing, text["y"], 0, TOP - 18, 12, text_anchor="start")
+    for tick in TICKS:
+        y = height(tick)
+        line = {"stroke": INK, "stroke_opacity": 0.2, "stroke_width": 1, "data_tick": tick}
+        drawing.append(drawsvg.Line(LEFT, y, end, y, **line))
+        write(drawing, f"{tick:,}", LEFT - 6, y, 12, text_anchor="end")
+    for year in YEARS:
+        x, y, half = across(year), height(middle(year)), 0.45 * wide(year)
+        shown = str(year) if year >= CROWDED else f"'{year % 100}"
+        write(drawing, shown, x, TOP + TALL + 14, 12)
+        line = {"stroke": INK, "stroke_width": 1.5, "stroke_opacity": 0.6, "data_median": year}
+        drawing.append(drawsvg.Line(x - half, y, x + half, y, **line))
+    lanes = list(GROUPS)
+    for name, model in MODELS.items():
+        x = across(model.year, lanes.index(group(model)))
+        y = height(kib(model, LENGTHS[-1]))
+        drawing.append(_dot(x, y, group(model), data_model=name))
+    write(drawing, text["x"], (LEFT + end) / 2, TOP + TALL + 32, 12)
+    rows = text["comma"].join(f"{year}: {middle(year):,.3g}" for year in YEARS)
+    desc = text["desc"].format(rows=rows, count=len(MODELS))
+    return finish(drawing.as_svg(header=""), f"{KEY}-moved", text["title"], desc, zoom=1.5)
+
+
+FIGURES: dict[str, Callable[[str], str]] = {"moved": moved}

@@ -1,15 +1,262 @@
-"""What models costs."""
+"""The table of models, in which each cell leads to its chapter, and the chapter's numbers."""
 
-from collections.abc import Callable
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import NamedTuple
 
-from docs._kit.markdown import table
-from docs._kit.text import texts
+from attn_docs import KVLayers, KVModel, kv_cache_bytes, load_models
+from docs._kit.form import fill
+from docs._kit.text import Words, texts
+
+MODELS = dict(sorted(load_models().items(), key=lambda item: item[1].year))
+LENGTHS = (1024, 32_768, 131_072)
+HEADS = {name: f"../../heads/{name}/" for name in ("multi-head", "grouped-query", "multi-query")}
+LATENT = "../../heads/latent/"
+WINDOW = "../window/#local-and-global"
+PLACES = "../../position/"
+NAMES = texts(__file__, "names", "en")
+# where a short name of the data file is explained; what is not here has no chapter yet
+CHAPTERS = {
+    "sinusoidal": f"{PLACES}sinusoidal/",
+    "learned": f"{PLACES}sinusoidal/",
+    "t5": f"{PLACES}relative/#t5",
+    "alibi": f"{PLACES}relative/#alibi",
+    "rope": f"{PLACES}rotary/",
+    "partial": f"{PLACES}rotary-scaling/#partial",
+    "proportional": f"{PLACES}rotary-scaling/#partial",
+    "linear": f"{PLACES}rotary-scaling/#linear",
+    "yarn": f"{PLACES}rotary-scaling/#yarn",
+    "llama3": f"{PLACES}rotary-scaling/#llama3",
+    "nope": f"{PLACES}none/",
+    "nope-some": f"{PLACES}none/#layers-without",
+    "qk-norm": "../steadier/#normalised",
+    "v-norm": "../steadier/#normalised",
+    "softcap": "../steadier/#softcap",
+    "sink": "../steadier/#sinks",
+    "gate": "../steadier/#gate",
+    "shared": "../../memory/kv-memory/#variants",
+    "k-eq-v": "#bytes",
+    "one-projection": "#bytes",
+}
+NOT_YET = ("relative", "temperature", "indexer", "blocks", "compressed")
+PLAIN = ("own", "fewer")  # groups whose sizes say all
+CLASSES = "https://github.com/huggingface/transformers/tree/main/src/transformers/models/"
+FOLDERS = {  # of classes on which no parameters are counted
+    "KimiLinearConfig": "kimi_linear",
+    "DeepseekV4Config": "deepseek_v4",
+    "MiniMaxM3VLConfig": "minimax_m3_vl",
+    "NemotronHConfig": "nemotron_h",
+}
+STATES = ("gdn", "kda", "mamba", "mamba2", "conv")
+# what can be asked for in the form
+KINDS = ("latent", "fewer", "window", "shared", "nope", "bounds", "sparse", "state", "class")
 
 
-def cost(language: str) -> str:
-    """Return what the chapter's section on cost shows."""
-    text = texts(__file__, "cost", language)
-    return table(text["header"], [(text["todo"], "0")])
+class Part(NamedTuple):
+    """A piece of a cell: what stands before it, its text, where it leads, what stands after it."""
+
+    before: str
+    text: str
+    href: str
+    after: str
 
 
-TABLES: dict[str, Callable[[str], str]] = {"cost": cost}
+def kib(model: KVModel, length: int) -> float:
+    """Return the KiB of a model's whole cache at a length, for each token."""
+    return kv_cache_bytes(model.config, length) / length / 1024
+
+
+def digits(value: float) -> str:
+    """Return a number to three digits."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def attending(model: KVModel) -> list[KVLayers]:
+    """Return the kinds of layers that cache keys."""
+    return [kind for kind in model.config.kinds if kind.entry]
+
+
+def linked(names: Iterable[str], text: Words) -> list[Part]:
+    """Return short names of the data file as pieces of a cell."""
+    parts = []
+    for name in names:
+        href = CHAPTERS.get(name, "")
+        parts.append(Part(", " if parts else "", text[name], href, "" if href else "°"))
+    return parts
+
+
+def heads(model: KVModel, text: Words) -> list[Part]:
+    """Return query heads, KV heads and their sizes."""
+    kinds = attending(model)
+    if model.key_dim:
+        sizes = ", ".join(dict.fromkeys(str(kind.head_dim) for kind in kinds))
+        return [Part(f"{model.num_heads}, ", text["latent"].format(sizes), LATENT, "")]
+    groups = list(dict.fromkeys(kind.num_kv_heads for kind in kinds))
+    sizes = ", ".join(dict.fromkeys(_size(kind) for kind in kinds))
+    shown = f"{model.num_heads}/{', '.join(map(str, groups))} × {sizes}"
+    some = max(groups)
+    name = "multi-head" if some == model.num_heads else "grouped-query"
+    return [Part("", shown, HEADS["multi-query" if some == 1 else name], "")]
+
+
+def _size(kind: KVLayers) -> str:
+    """Return the size of a key and, where it is another, of a value."""
+    other = kind.value_dim not in (None, 0, kind.head_dim)
+    return f"{kind.head_dim}/{kind.value_dim}" if other else str(kind.head_dim)
+
+
+def layers(model: KVModel, text: Words) -> list[Part]:
+    """Return how many layers of which reach or state there are."""
+    reaches: Counter[tuple[bool, int, int]] = Counter()
+    for kind in model.config.kinds:  # a state last, a window after none
+        reaches[not kind.entry, kind.window or 0, kind.ratio] += kind.count
+    parts, states = [], list(model.state)
+    for (state, window, ratio), count in sorted(reaches.items()):
+        before = " + " if parts else ""
+        if state:
+            name = text["layer"].format(count, text[states.pop(0)])
+            parts.append(Part(before, name, "", "°"))
+        elif window:
+            shown = text["windowed"].format(count, f"{window:,}")
+            parts.append(Part(before, shown, WINDOW, f" ÷{ratio}" if ratio else ""))
+        else:
+            parts.append(Part(before, text["full"].format(count), "", ""))
+    return [*parts, *(Part(" + ", text[name], "", "°") for name in states)]
+
+
+def source(model: KVModel, text: Words) -> list[Part]:
+    """Return what gives the sizes."""
+    places = {"github.com/huggingface": "class", "arxiv": "paper", "huggingface.co": "card"}
+    kind = next((name for place, name in places.items() if place in model.source), "code")
+    parts = [Part("", text[kind], model.source, "")]
+    if model.config_class and kind != "class":
+        folder = model.parameters_source or CLASSES + FOLDERS[model.config_class]
+        parts.append(Part(" + ", text["class"], folder, ""))
+    return parts
+
+
+def has(model: KVModel) -> str:
+    """Return the kinds of the form that a model is of."""
+    kinds = attending(model)
+    nope = {"nope", "nope-some"} & {*model.position}
+    found = {
+        "latent": bool(model.key_dim),
+        "fewer": not model.key_dim and max(k.num_kv_heads for k in kinds) < model.num_heads,
+        "window": any(kind.window for kind in kinds),
+        "shared": "shared" in model.choice,
+        "nope": bool(nope),
+        "bounds": bool({"sink", "gate", "softcap"} & {*model.steadier}),
+        "sparse": bool({"indexer", "blocks", "compressed"} & {*model.choice}),
+        "state": any(not kind.entry for kind in model.config.kinds),
+        "class": bool(model.config_class),
+    }
+    return " ".join(name for name in KINDS if found[name])
+
+
+def models(language: str) -> str:
+    """Return the form and the table of all models, the oldest first."""
+    text, names = texts(__file__, "models", language), texts(__file__, "names", language)
+    kinds = texts(__file__, "kinds", language)
+    rows = [
+        {
+            "name": model.name,
+            "year": model.year,
+            "has": has(model),
+            "numbers": [digits(kib(model, length)) for length in LENGTHS],
+            "cells": [
+                heads(model, names),
+                layers(model, names),
+                linked(model.position, names),
+                linked(model.steadier, names),
+                linked(model.choice, names),
+                source(model, names),
+            ],
+        }
+        for model in MODELS.values()
+    ]
+    sorts = ("text", "number", "number", "number", "number", "number", "", "", "", "", "")
+    told = text["said"].format(shown=len(rows), all=len(rows))
+    return fill(
+        __file__,
+        rows=rows,
+        header=list(zip(sorts, text["header"], strict=True)),
+        kinds=[(name, kinds[name]) for name in KINDS],
+        told=told,
+        **{name: text[name] for name in ("label", "said", "name_label", "has_label", "anything")},
+        sort_by=text["sort_by"],
+    )
+
+
+def group(model: KVModel) -> str:
+    """Return the one of five groups of the chart that a model is of."""
+    kinds = model.config.kinds
+    if any(kind.ratio or not kind.entry for kind in kinds):
+        return "state"
+    if model.key_dim:
+        return "latent"
+    if any(kind.window for kind in kinds):
+        return "window"
+    return "own" if kinds[0].num_kv_heads == model.num_heads else "fewer"
+
+
+def middle(year: int) -> float:
+    """Return the median of the KiB a token at 128k of the models of a year."""
+    return statistics.median(kib(m, LENGTHS[-1]) for m in MODELS.values() if m.year == year)
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the chapter's sentences use."""
+    long = {name: kib(model, LENGTHS[-1]) for name, model in MODELS.items()}
+    newest = [model for model in MODELS.values() if model.year == 2026]
+    groups = Counter(map(group, newest))
+    hybrid, both = MODELS["Qwen3-Next-80B"].config, MODELS["Gemma-4-31B"].config
+    full, state = hybrid.kinds
+    state_bytes = state.count * state.state_bytes
+    token = 2 * full.count * full.entry
+    (halved, rolling) = both.kinds
+    half = replace(both, layers=[replace(halved, value_dim=0), rolling])
+    sources = Counter(source(model, NAMES)[0].text for model in MODELS.values())
+    compressed = MODELS["DeepSeek-V4-Flash"].config
+    return {
+        "models": str(len(MODELS)),
+        "classes": str(sum(bool(model.config_class) for model in MODELS.values())),
+        "defaults": str(sources["class"]),
+        "built": str(sum(bool(m.config_class) and group(m) not in PLAIN for m in MODELS.values())),
+        "papers": str(sources["paper"]),
+        "cards": str(sources["card"]),
+        "codes": str(sources["code"]),
+        "medium": f"{LENGTHS[1]:,}",
+        "long": f"{LENGTHS[-1]:,}",
+        "least": f"{digits(min(long.values()))} KiB",
+        "most": f"{digits(max(long.values()))} KiB",
+        "least_name": min(long, key=lambda name: long[name]),
+        "median_2023": f"{digits(middle(2023))} KiB",
+        "median_2026": f"{digits(middle(2026))} KiB",
+        "fewer_factor": f"{middle(2023) / middle(2026):.0f}",
+        "newest": str(len(newest)),
+        "newest_own": str(groups["own"]),
+        "newest_fewer": str(groups["fewer"]),
+        "newest_window": str(groups["window"]),
+        "newest_latent": str(groups["latent"]),
+        "newest_state": str(groups["state"]),
+        "newest_nope": str(sum(bool({"nope", "nope-some"} & {*m.position}) for m in newest)),
+        "newest_bounds": str(sum("qk-norm" in m.steadier for m in newest)),
+        "newest_sinks": str(sum(bool({"sink", "gate"} & {*m.steadier}) for m in newest)),
+        "newest_sparse": str(sum(bool({"indexer", "blocks"} & {*m.choice}) for m in newest)),
+        "hybrid_state": f"{state_bytes / 2**20:.0f} MiB",
+        "hybrid_tokens": f"{round(state_bytes / token, -2):,.0f}",
+        "hybrid_1k": f"{digits(kib(MODELS['Qwen3-Next-80B'], 1024))} KiB",
+        "hybrid_128k": f"{digits(kib(MODELS['Qwen3-Next-80B'], LENGTHS[-1]))} KiB",
+        "both": f"{kv_cache_bytes(both, LENGTHS[-1]) / 2**30:.1f} GiB",
+        "half": f"{kv_cache_bytes(half, LENGTHS[-1]) / 2**30:.1f} GiB",
+        "gemma_1k": f"{digits(kib(MODELS['Gemma-4-31B'], 1024))} KiB",
+        "gemma_128k": f"{digits(kib(MODELS['Gemma-4-31B'], LENGTHS[-1]))} KiB",
+        "v4": f"{kv_cache_bytes(compressed, 1_000_000) / 2**30:.1f} GiB",
+        "v3": f"{kv_cache_bytes(MODELS['DeepSeek-V3'].config, 1_000_000) / 2**30:.0f} GiB",
+        "index_share": f"{128 / 576:.0%}",
+    }
+
+
+TABLES: dict[str, Callable[[str], str]] = {"explorer": models}

@@ -1,15 +1,164 @@
-"""What steadier costs."""
+"""What was measured with norms, caps, sinks and gates, and which model has which."""
 
+import math
+import statistics
 from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
 
+from torch import nn
+
+from docs._kit.examples import example
 from docs._kit.markdown import table
+from docs._kit.measured import Measurement, load
 from docs._kit.text import texts
 
+from .benchmark import CAP, DRAWN, KEYS, RATES, REPAIRS, SEEDS, STEPS, TASK_STEPS, TASKS, WAYS
 
-def cost(language: str) -> str:
-    """Return what the chapter's section on cost shows."""
-    text = texts(__file__, "cost", language)
-    return table(text["header"], [(text["todo"], "0")])
+HEAD, HEADS, KV_HEADS = 8, 4, 2  # of the layers that are made and looked at
+# name, folder of transformers, its prefix there, that of its configuration, and a layer
+MODELS = {
+    "Llama": ("llama", "Llama", "Llama", 0),
+    "Gemma 2": ("gemma2", "Gemma2", "Gemma2", 0),
+    "Gemma 3": ("gemma3", "Gemma3", "Gemma3Text", 0),
+    "Gemma 4": ("gemma4", "Gemma4Text", "Gemma4Text", 0),
+    "Qwen3": ("qwen3", "Qwen3", "Qwen3", 0),
+    "OLMo 2": ("olmo2", "Olmo2", "Olmo2", 0),
+    "gpt-oss": ("gpt_oss", "GptOss", "GptOss", 0),
+    "MiMo-V2-Flash": ("mimo_v2_flash", "MiMoV2Flash", "MiMoV2Flash", 1),
+    "Granite SWA": ("granite_swa", "GraniteSWA", "GraniteSWA", 0),
+    "Qwen3-Next": ("qwen3_next", "Qwen3Next", "Qwen3Next", 3),
+    "DiffLlama": ("diffllama", "DiffLlama", "DiffLlama", 0),
+}
+
+KINDS = (
+    ("scale", "own"),
+    ("norm", "head"),
+    ("norm", "across"),
+    ("cap", "yes"),
+    ("sink", "yes"),
+    ("gate", "yes"),
+    ("differential", "yes"),
+)
 
 
-TABLES: dict[str, Callable[[str], str]] = {"cost": cost}
+def of_seeds(found: Measurement, quantity: str, **of: str | int) -> list[float]:
+    """Return what was measured with each seed."""
+    return [found(quantity, seed=seed, **of) for seed in SEEDS]
+
+
+def ranged(values: list[float], text: str) -> str:
+    """Return the least and the greatest value, or one if both look the same."""
+    least, most = (f"{value:.2f}" for value in (min(values), max(values)))
+    return least if least == most else text.format(least=least, most=most)
+
+
+def growth(language: str) -> str:
+    """Return the accuracy of each way at each rate."""
+    text, found = texts(__file__, "growth", language), load(__file__)["growth"]
+    rows = []
+    for way in WAYS:
+        every = (of_seeds(found, "accuracy", way=way, rate=str(rate)) for rate in RATES)
+        rows.append((text[way], *(ranged(values, text["range"]) for values in every)))
+    header = (text["rate"], *(str(rate) for rate in RATES))
+    caption = text["caption"].format(steps=STEPS, cap=f"{CAP:.0f}")
+    return f"{table(header, rows)}\n\n{found.caption(caption, language)}"
+
+
+def repairs(language: str) -> str:
+    """Return the error of each way on each task, where there is something and where nothing."""
+    text, found = texts(__file__, "repairs", language), load(__file__)["repairs"]
+    rows = []
+    for way in REPAIRS:
+        cells = (
+            f"{statistics.mean(of_seeds(found, quantity, task=task, way=way)):.3f}"
+            for task in TASKS
+            for quantity in ("nothing", "something")
+        )
+        rows.append((text[way], *cells))
+    caption = text["caption"].format(steps=f"{TASK_STEPS:,}", keys=KEYS)
+    return f"{table(text['header'], rows)}\n\n{found.caption(caption, language)}"
+
+
+def layer_of(name: str) -> tuple[nn.Module, Any]:
+    """Return an attention layer of a model as transformers makes it, and its configuration."""
+    folder, prefix, config_prefix, layer = MODELS[name]
+    place = f"transformers.models.{folder}"
+    kind = getattr(import_module(f"{place}.configuration_{folder}"), f"{config_prefix}Config")
+    sizes = {"num_attention_heads": HEADS, "num_key_value_heads": KV_HEADS, "head_dim": HEAD}
+    config = kind(hidden_size=HEADS * HEAD, **sizes)
+    made = getattr(import_module(f"{place}.modeling_{folder}"), f"{prefix}Attention")
+    attention: nn.Module = made(config, layer)
+    return attention, config
+
+
+def has(name: str) -> dict[str, str]:
+    """Return what a model's layer has, or "no", by its parameters and its configuration."""
+    layer, config = layer_of(name)
+    norm = getattr(layer, "q_norm", None)
+    over = {None: "no", HEAD: "head", HEADS * HEAD: "across"}[norm and norm.weight.numel()]
+    yes = ("no", "yes")
+    scaling = float(layer.scaling)  # type: ignore[arg-type]
+    return {
+        "scale": "no" if math.isclose(scaling, HEAD**-0.5) else "own",
+        "norm": over,
+        "cap": yes[getattr(config, "attn_logit_softcapping", None) is not None],
+        "sink": yes[getattr(layer, "sinks", None) is not None],
+        "gate": yes[layer.q_proj.out_features == 2 * HEADS * HEAD],  # type: ignore[union-attr]
+        "differential": yes[hasattr(layer, "lambda_q1")],
+    }
+
+
+def models(language: str) -> str:
+    """Return which models have each of the six."""
+    text = texts(__file__, "models", language)
+    found = {name: has(name) for name in MODELS}
+    rows = []
+    for kind, of in KINDS:
+        having = [name for name, each in found.items() if each[kind] == of]
+        rows.append((text[f"{kind}_{of}"], text["join"].join(having)))
+    plain = [name for name, each in found.items() if set(each.values()) == {"no"}]
+    rows.append((text["none"], text["join"].join(plain)))
+    caption = text["caption"].format(transformers=installed())
+    return f"{table(text['header'], rows, words=range(2))}\n\n{caption}"
+
+
+def installed() -> str:
+    """Return the version of transformers that is read."""
+    return ".".join(version("transformers").split(".")[:2])
+
+
+TABLES: dict[str, Callable[[str], str]] = {"growth": growth, "repairs": repairs, "models": models}
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the chapter's sentences use."""
+    stored = load(__file__)
+    found = stored["growth"]
+
+    def at(quantity: str, way: str, rate: float = DRAWN) -> list[float]:
+        return of_seeds(found, quantity, way=way, rate=str(rate))
+
+    def error(task: str, way: str, quantity: str = "nothing") -> str:
+        return f"{statistics.mean(of_seeds(stored['repairs'], quantity, task=task, way=way)):.3f}"
+
+    slopes = example("checkpoints/steadier/capped")
+    return {
+        "absent_gate": error("absent", "gate"),
+        "absent_plain": error("absent", "plain"),
+        "absent_sink": error("absent", "sink"),
+        "cap_flat_most": f"{max(at('flat', 'cap')):.0%}",
+        "cap_largest": f"{max(at('largest', 'cap')):,.0f}",
+        "drawn": str(DRAWN),
+        "high": str(RATES[-1]),
+        "low": str(RATES[0]),
+        "norm_accuracy": f"{min(at('accuracy', 'norm')):.2f}",
+        "norm_largest": f"{max(at('largest', 'norm')):.0f}",
+        "plain_accuracy": f"{min(at('accuracy', 'plain')):.2f}",
+        "plain_largest": f"{max(at('largest', 'plain')):,.0f}",
+        "slope_200": f"{slopes['slope'][4].item():.4f}",
+        "told_plain": error("told", "plain"),
+        "torch": version("torch").split("+")[0],
+        "transformers": installed(),
+    }

@@ -1,19 +1,184 @@
-"""Figures of the chapter checkpoints/window."""
+"""Figures of the chapter on windows: the way through two layers, reach, caches, the first token."""
 
 from collections.abc import Callable
+from functools import cache
 
-from docs._kit.draw import canvas, finish, write
+import drawsvg
+import matplotlib.style
+import torch
+
+from attn_docs import KVCache, kv_cache_bytes, load_models
+from attn_docs.sentence import WORDS
+from docs._kit import chart
+from docs._kit.draw import ACCENT, INK, box, canvas, cells, finish, write
+from docs._kit.examples import example
 from docs._kit.text import texts
 
+from .tables import MODELS, all_global, nats
+
 KEY = "checkpoints-window"
+WINDOW, PATH = 3, (1, 2, 4)  # of the path: cat, in layer 1 to sleeps, in layer 2 to dreams
+RING, FIRST, STEPS = 4, 1, 8  # of the slots
+SEEN = (16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104)  # windows of the chart of the first token
+LENGTHS = tuple(2**power for power in range(10, 18))
+STYLES = ((chart.INK, ":"), (chart.ACCENT_2, "--"), (chart.ACCENT, "--"), (chart.ACCENT, "-"))
 
 
-def idea(language: str) -> str:
-    """Draw the idea of the chapter."""
-    text = texts(__file__, "idea", language)
-    drawing = canvas(340, 40)
-    write(drawing, text["todo"], 170, 20)
-    return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], text["desc"])
+def path(language: str) -> str:
+    """Draw which words each word sees in two layers with a window, and one way through both."""
+    text = texts(__file__, "path", language)
+    drawing = canvas(400, 190)
+    rows = (160, 95, 30)
+    for layer in (0, 1):
+        for i in range(len(WORDS)):
+            for j in range(max(0, i - WINDOW + 1), i + 1):
+                lit = (j, i) == PATH[layer : layer + 2]
+                drawing.append(
+                    drawsvg.Line(
+                        *(_x(j), rows[layer] - 14, _x(i), rows[layer + 1] + 14),
+                        stroke=ACCENT if lit else INK,
+                        stroke_width=3 if lit else 1,
+                        stroke_opacity=1 if lit else 0.35,
+                        **{"data-from": j, "data-to": i, "data-layer": layer + 1},
+                    )
+                )
+    for layer, y in enumerate(rows):
+        write(drawing, text["rows"][layer], 4, y, 12, text_anchor="start")
+        for i, word in enumerate(WORDS):
+            box(drawing, _x(i) - 27, y - 13, 54, 26, lit=i == PATH[layer], fill_opacity=0.35)
+            write(drawing, word, _x(i), y, 12)
+    return finish(drawing.as_svg(header=""), f"{KEY}-path", text["title"], text["desc"], zoom=1.3)
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"idea": idea}
+def _x(word: int) -> float:
+    return 118 + 63 * word
+
+
+def held() -> list[list[int | None]]:
+    """Return the token in each slot after each step, of a cache that keeps the first one."""
+    cache, rows = KVCache(1, 1, 1, 64, window=RING, keep_first=FIRST), []
+    for t in range(STEPS):
+        cache.update(torch.full((1, 1, 1, 1), float(t)), torch.zeros(1, 1, 1, 1))
+        slots = cache.key.flatten().tolist()
+        rows.append([int(slot) if i < cache.length else None for i, slot in enumerate(slots)])
+    return rows
+
+
+def slots(language: str) -> str:
+    """Draw what the slots hold from step to step when the first token is kept."""
+    text, rows = texts(__file__, "slots", language), held()
+    width, height, left, top = 44, 22, 104, 24
+    drawing = canvas(400, top + STEPS * height + 4)
+    for slot in range(FIRST + RING):
+        name = text["kept"] if slot < FIRST else text["slot"].format(slot=slot)
+        write(drawing, name, left + (slot + 0.5) * width, 10, 12)
+    for t, row in enumerate(rows):
+        y = top + (t + 0.5) * height
+        group = drawsvg.Group(data_step=t)
+        write(group, text["token"].format(t=t), left - 8, y, 12, text_anchor="end")
+        shades = [[0.35 if held == t else 0 for held in row]]
+        cells(group, shades, left, top + t * height, width, height)
+        for slot, token in enumerate(row):
+            shown = text["empty"] if token is None else str(token)
+            write(group, shown, left + (slot + 0.5) * width, y, 12)
+        drawing.append(group)
+    desc = text["desc"].format(last=", ".join(map(str, rows[-1])))
+    return finish(drawing.as_svg(header=""), f"{KEY}-slots", text["title"], desc)
+
+
+def reach(language: str) -> str:
+    """Draw how strongly the last output of a stack depends on each input."""
+    text, gradient = texts(__file__, "reach", language), example("checkpoints/window/reach")
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(400, 230)
+        axes = chart.panel(figure, 46, 28, 340, 152)
+        axes.set(yscale="log", xlim=(0, 32), ylim=(1e-6, 2))
+        for layers, (colour, style) in zip((1, 2, 3, 4), STYLES, strict=True):
+            sizes = gradient["gradient"](layers)
+            shown = (sizes / sizes.sum())[: int(sizes.nonzero().max()) + 1].tolist()
+            (line,) = axes.plot(range(len(shown)), shown, color=colour, linestyle=style)
+            line.set_gid(f"part:layers-{layers}")
+            axes.plot([len(shown) - 1] * 2, [1e-6, shown[-1]], color=colour, linestyle=style)
+            axes.text(
+                len(shown) - 0.6, 2.2e-6, str(layers), ha="left", va="bottom", color=chart.INK
+            )
+        ticks = {0: "0", 7: "7", 14: "14", 21: "21", 28: "28"}
+        chart.set_ticks(axes, "x", ticks)
+        powers = {1: "100%", 1e-2: "1%", 1e-4: "0.01%"}
+        chart.set_ticks(axes, "y", powers)
+        axes.text(0, 1.1, text["up"], transform=axes.transAxes, ha="left", va="center")
+        axes.text(1, -0.22, text["right"], transform=axes.transAxes, ha="right", va="center")
+        return chart.finish(figure, f"{KEY}-reach", text["title"], text["desc"])
+
+
+def shares(name: str) -> list[float]:
+    """Return a model's cache as a share of what it would be without windows, by length."""
+    config, whole = load_models()[name].config, all_global(name)
+    return [kv_cache_bytes(config, m) / kv_cache_bytes(whole, m) for m in LENGTHS]
+
+
+def share(language: str) -> str:
+    """Draw what part of the cache is left, by length of the text."""
+    text = texts(__file__, "share", language)
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(400, 240)
+        axes = chart.panel(figure, 46, 28, 340, 162)
+        axes.set(xscale="log", xlim=(LENGTHS[0], LENGTHS[-1]), ylim=(0, 1.05))
+        for name, (colour, style) in zip(MODELS, STYLES, strict=True):
+            (line,) = axes.plot(LENGTHS, shares(name), color=colour, linestyle=style)
+            line.set_gid(f"part:{name.replace(' ', '-')}")
+        for name, (x, y, where) in {
+            "Gemma-3-27B": (1.2e5, 0.22, "right"),
+            "gpt-oss-120b": (1.2e5, 0.56, "right"),
+            "Olmo-3-7B": (1.2e5, 0.335, "right"),
+            "Mistral-7B v0.1": (2.4e4, 0.06, "right"),
+        }.items():
+            axes.text(x, y, name, ha=where, va="center", color=chart.INK)
+        named = zip((1024, 4096, 16384, 65536), ("1k", "4k", "16k", "64k"), strict=True)
+        chart.set_ticks(axes, "x", dict(named))
+        percent = zip((0, 0.25, 0.5, 0.75, 1), ("0", "25%", "50%", "75%", "100%"), strict=True)
+        chart.set_ticks(axes, "y", dict(percent))
+        axes.text(0, 1.09, text["up"], transform=axes.transAxes, ha="left", va="center")
+        axes.text(1, -0.2, text["right"], transform=axes.transAxes, ha="right", va="center")
+        return chart.finish(figure, f"{KEY}-share", text["title"], text["desc"])
+
+
+@cache
+def by_window() -> dict[str, list[float]]:
+    """Return the nats of a character beyond the window, by window, in three cases."""
+    return {
+        "window": [nats(window) for window in SEEN],
+        "first": [nats(window, 0) for window in SEEN],
+        "all": [nats(10_000, begin=window) for window in SEEN],
+    }
+
+
+def sink(language: str) -> str:
+    """Draw what the trained model loses in a window, with its first token and without."""
+    text, found = texts(__file__, "sink", language), by_window()
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(400, 250)
+        axes = chart.panel(figure, 46, 28, 340, 172)
+        axes.set(yscale="log", xlim=(12, 108), ylim=(0.02, 6))
+        styles = {"window": (chart.ACCENT_2, "-"), "first": (chart.ACCENT, "-")}
+        styles["all"] = (chart.INK, ":")
+        for name, (colour, style) in styles.items():
+            (line,) = axes.plot(SEEN, found[name], color=colour, linestyle=style)
+            line.set_gid(f"part:{name}")
+        axes.text(78, 1.35, text["window"], ha="left", va="center", color=chart.INK)
+        axes.text(14, 0.4, text["first"], ha="left", va="center", color=chart.INK)
+        axes.text(18, 0.095, text["all"], ha="left", va="center", color=chart.INK)
+        chart.set_ticks(axes, "x", {x: str(x) for x in (16, 32, 48, 64, 80, 96)})
+        chart.set_ticks(axes, "y", {0.03: "0.03", 0.1: "0.1", 0.3: "0.3", 1: "1", 3: "3"})
+        axes.text(0, 1.08, text["up"], transform=axes.transAxes, ha="left", va="center")
+        axes.text(1, -0.19, text["right"], transform=axes.transAxes, ha="right", va="center")
+        return chart.finish(figure, f"{KEY}-sink", text["title"], text["desc"])
+
+
+FIGURES: dict[str, Callable[[str], str]] = {
+    "path": path,
+    "slots": slots,
+    "reach": reach,
+    "share": share,
+    "sink": sink,
+}

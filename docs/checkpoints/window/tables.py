@@ -1,15 +1,327 @@
-"""What window costs."""
+"""Who counts how, what caches take, and what the trained model loses without its first token."""
 
+import math
 from collections.abc import Callable
+from functools import cache
+from importlib.metadata import version
 
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attn_docs import (
+    KVConfig,
+    MultiHeadAttention,
+    RotaryEmbedding,
+    kv_cache_bytes,
+    load_models,
+    sliding_window_mask,
+)
+from attn_docs.model import load_weights
+from attn_docs.model.decoder import DecoderModel
+from attn_docs.model.language_model import (
+    ALPHABET,
+    EMBED_DIM,
+    HELD_OUT,
+    NUM_HEADS,
+    batch_of,
+    encode,
+    language_model,
+    tell_stories,
+    text_of,
+)
+from docs._kit.examples import example
 from docs._kit.markdown import table
+from docs._kit.measured import load
 from docs._kit.text import texts
 
+from .benchmark import HEAD_DIM, HEADS, LAYERS, LENGTH, SEEDS, STEPS, STORIES, WIDE
+from .benchmark import WINDOW as LOCAL
 
-def cost(language: str) -> str:
-    """Return what the chapter's section on cost shows."""
-    text = texts(__file__, "cost", language)
-    return table(text["header"], [(text["todo"], "0")])
+# what each counter keeps when told W = 4, and whether it was run or only read
+WAYS = {4: "W", 5: "W + 1", 9: "2W + 1"}
+READ = ("flash", "mistral paper")
+MODELS = ("Gemma-3-27B", "gpt-oss-120b", "Olmo-3-7B", "Mistral-7B v0.1")
+LENGTHS = (1024, 32_768, 131_072)
+JUDGED, WINDOWS = 100, (100, 64)  # held-out stories, and the windows of the table
+STREAMS, TOLD, RECENT = 16, 8, 64  # texts of several stories, and the window that reads them
 
 
-TABLES: dict[str, Callable[[str], str]] = {"cost": cost}
+def counts(language: str) -> str:
+    """Return how many keys a query sees, by who counts them."""
+    text, told = texts(__file__, "counts", language), texts(__file__, "counters", language)
+    found = example("checkpoints/window/counts")["found"]
+    rows = [
+        (told[name.replace(" ", "_")], WAYS[keys], text["read" if name in READ else "run"])
+        for name, keys in found.items()
+    ]
+    return table(text["header"], rows, words=(0, 2))
+
+
+def all_global(name: str) -> KVConfig:
+    """Return a model's configuration if none of its layers had a window."""
+    config = load_models()[name].config
+    return KVConfig(
+        full_layers=config.num_layers, num_kv_heads=config.num_kv_heads, head_dim=config.head_dim
+    )
+
+
+def gib(name: str, length: int) -> tuple[float, float]:
+    """Return the GiB of a model's cache, and those without any window."""
+    configs = load_models()[name].config, all_global(name)
+    some, whole = (kv_cache_bytes(config, length) / 2**30 for config in configs)
+    return some, whole
+
+
+def sizes(language: str) -> str:
+    """Return what the caches of four models take at three lengths."""
+    text = texts(__file__, "sizes", language)
+    rows = []
+    for name in MODELS:
+        config = load_models()[name].config
+        window = f"{config.window:,}"
+        pattern = text[name.partition("-")[0]].format(window=window)
+        pairs = (gib(name, length) for length in LENGTHS)
+        cells = (text["of"].format(some=f"{a:.2f}", whole=f"{b:.2f}") for a, b in pairs)
+        rows.append((name, pattern, *cells))
+    return f"{table(text['header'], rows, words=(0, 1))}\n\n{text['caption']}"
+
+
+def mean(quantity: str, layers: str) -> float:
+    """Return the mean over seeds of what was measured of a pattern of layers."""
+    found = load(__file__)["layers"]
+    return sum(found(quantity, layers=layers, seed=seed) for seed in SEEDS) / len(SEEDS)
+
+
+def trained(language: str) -> str:
+    """Return what a story costs models whose layers were trained with windows."""
+    text = texts(__file__, "trained", language)
+    quantities = ("loss", "owner", "colour again", "dream")
+    rows = [
+        (text[layers], *(f"{mean(quantity, layers):.2f}" for quantity in quantities))
+        for layers in LAYERS
+    ]
+    said = text["caption"].format(
+        steps=f"{STEPS:,}", seeds=len(SEEDS), stories=STORIES, window=LOCAL
+    )
+    return f"{table(text['header'], rows)}\n\n{load(__file__)['layers'].caption(said, language)}"
+
+
+def spent(language: str) -> str:
+    """Return the time of three ways to compute a window, and of causal attention without one."""
+    text, found = texts(__file__, "spent", language), load(__file__)["time"]
+    kernels = {value["way"]: value["kernel"] for value in found.values}
+    rows = [
+        (
+            text[way],
+            f"{found('time', way=way):.0f} ms",
+            f"{found('time', way=way) / found('time', way='causal'):.2f}×",
+            f"`{kernels[way].removeprefix('aten::_scaled_dot_product_')}`",
+        )
+        for way in ("causal", "mask", "blocks", "flex")
+    ]
+    said = text["caption"].format(length=f"{LENGTH:,}", window=WIDE, heads=HEADS, dim=HEAD_DIM)
+    return f"{table(text['header'], rows, words=(0, 3))}\n\n{found.caption(said, language)}"
+
+
+# --- the trained model -------------------------------------------------------------------------
+
+
+def model(**setting: int) -> DecoderModel:
+    """Return the trained model with this setting in each layer."""
+
+    def attention() -> MultiHeadAttention:
+        return MultiHeadAttention(
+            EMBED_DIM, NUM_HEADS, rotary=RotaryEmbedding(EMBED_DIM // NUM_HEADS), **setting
+        )
+
+    made = language_model(attention=attention)
+    made.load_state_dict(load_weights("language-model"))
+    return made.eval()
+
+
+@cache
+def held_out() -> tuple[Tensor, Tensor]:
+    """Return held-out stories and their targets, one a row, each after a newline."""
+    return batch_of(tell_stories(JUDGED, HELD_OUT))
+
+
+@torch.no_grad()
+def nats(
+    window: int, keep: int | None = None, *, empty: bool = False, begin: int | None = None
+) -> float:
+    """Return the nats of a character that has lost the newline to the window.
+
+    Args:
+        window: Of both layers.
+        keep: A position that every query sees besides; none if None.
+        empty: Whether the value of position 0 is zero, so that its weight carries nothing.
+        begin: From which place in the story on characters count; `window` if None.
+    """
+    tokens, targets = held_out()
+    n = tokens.size(1)
+    mask = sliding_window_mask(n, window=window)
+    if keep is not None:
+        mask |= (torch.arange(n) == keep) & torch.ones(n, n, dtype=torch.bool).tril()
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, *_: object) -> Tensor:
+        if empty:
+            v = torch.cat((torch.zeros_like(v[:, :, :1]), v[:, :, 1:]), dim=2)
+        return F.scaled_dot_product_attention(q, k, v, mask)
+
+    made = model()
+    for block in made.blocks:
+        block.attention.attend = attend
+    start = window if begin is None else begin
+    logits: Tensor = made(tokens)[:, start:]
+    return F.cross_entropy(logits.mT, targets[:, start:]).item()
+
+
+def cases(window: int) -> dict[str, float]:
+    """Return the nats of a character beyond the window in each case of the table."""
+    return {
+        "all": nats(10_000, begin=window),
+        "window": nats(window),
+        "first": nats(window, 0),
+        "second": nats(window, 1),
+        "empty": nats(window, 0, empty=True),
+    }
+
+
+@cache
+def all_cases() -> dict[int, dict[str, float]]:
+    """Return the cases of each window of the table."""
+    return {window: cases(window) for window in WINDOWS}
+
+
+def first(language: str) -> str:
+    """Return what the trained model loses without its first token, and what brings it back."""
+    text, found = texts(__file__, "first", language), all_cases()
+    rows = [
+        (text[name], *(f"{found[window][name]:.2f}" for window in WINDOWS))
+        for name in found[WINDOWS[0]]
+    ]
+    header = [text["case"], *(text["window_of"].format(window=window) for window in WINDOWS)]
+    return f"{table(header, rows)}\n\n{text['caption']}"
+
+
+@cache
+def streams() -> tuple[Tensor, Tensor]:
+    """Return texts of several stories in a row, cut to one length, and their targets."""
+    stories = tell_stories(STREAMS * TOLD, HELD_OUT)
+    joined = ("".join(map(text_of, stories[i::STREAMS])) for i in range(STREAMS))
+    rows = [encode("\n" + text) for text in joined]
+    length = min(map(len, rows))
+    tokens = torch.stack([row[:length] for row in rows])
+    return tokens[:, :-1], tokens[:, 1:]
+
+
+@torch.no_grad()
+def streamed(*, renumbered: bool = False, **setting: int) -> tuple[float, float]:
+    """Return the nats of a character in the first 100 characters, and in those after 200."""
+    tokens, targets = streams()
+    made = model(**setting)
+    if renumbered:
+        renumber(made, setting["window"], setting["keep_first"])
+    lost = F.cross_entropy(made(tokens).mT, targets, reduction="none")
+    return lost[:, :100].mean().item(), lost[:, 200:].mean().item()
+
+
+def renumber(made: DecoderModel, window: int, keep: int) -> None:
+    """Let a model count positions within its cache, as StreamingLLM does.
+
+    Distances within the window stay as they are; a query is as far from the first keys as their
+    places in the cache are apart.
+    """
+    turn = RotaryEmbedding(EMBED_DIM // NUM_HEADS)
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, *_: object) -> Tensor:
+        n = q.size(2)
+        at = torch.arange(n)
+        keys = turn.rotate(k, k, at)[0]
+        near = turn.rotate(q, q, at)[0] @ keys.mT  # b h n n
+        in_cache = at.clamp(max=keep + window - 1)
+        far = turn.rotate(q, q, in_cache)[0] @ keys[:, :, :keep].mT  # b h n keep
+        scores = torch.cat((far, near[..., keep:]), dim=-1) / q.size(-1) ** 0.5
+        mask = sliding_window_mask(n, window=window, keep_first=keep)
+        return scores.masked_fill(~mask, float("-inf")).softmax(dim=-1) @ v
+
+    for block in made.blocks:
+        block.attention.rotary, block.attention.attend = None, attend
+
+
+@cache
+def all_streams() -> dict[str, tuple[float, float]]:
+    """Return the nats of a character in each case of the table of streams."""
+    window = {"window": RECENT}
+    return {
+        "all": streamed(),
+        "window": streamed(**window),
+        "first": streamed(**window, keep_first=1),
+        "four": streamed(**window, keep_first=4),
+        "renumbered": streamed(**window, keep_first=4, renumbered=True),
+    }
+
+
+def stream(language: str) -> str:
+    """Return what several stories in a row cost."""
+    text = texts(__file__, "stream", language)
+    rows = [(text[name], *(f"{x:.2f}" for x in pair)) for name, pair in all_streams().items()]
+    return f"{table(text['header'], rows)}\n\n{text['caption']}"
+
+
+@torch.no_grad()
+def newline_weight() -> tuple[float, float]:
+    """Return the most that a head of layer 2 gives the newline from 64 on, and an even share."""
+    tokens, targets = held_out()
+    weights = model()(tokens, need_weights=True)[1][1][..., 64:, 0]  # b h n
+    seen = (targets[:, 64:] >= 0).unsqueeze(1)
+    by_head = (weights * seen).sum((0, 2)) / seen.sum()
+    places = torch.arange(64, tokens.size(1)) + 1.0
+    even = (seen[:, 0] / places).sum() / seen.sum()
+    return by_head.max().item(), even.item()
+
+
+TABLES: dict[str, Callable[[str], str]] = {
+    "counts": counts,
+    "sizes": sizes,
+    "trained": trained,
+    "spent": spent,
+    "first": first,
+    "stream": stream,
+}
+
+
+def numbers() -> dict[str, str]:
+    """Return the numbers that the chapter's sentences use."""
+    found, told = all_cases()[WINDOWS[0]], all_streams()
+    weight, even = newline_weight()
+    gemma, whole = gib(MODELS[0], LENGTHS[-1])
+    timed = load(__file__)["time"]
+    drained = (found["window"] - found["empty"]) / (found["window"] - found["all"])
+    reach = example("checkpoints/window/reach")["gradient"]
+    sizes_4 = reach(4)
+    return {
+        "alphabet": str(len(ALPHABET)),
+        "blocks_faster": f"{timed('time', way='causal') / timed('time', way='blocks'):.1f}",
+        "even": f"{100 * even:.0f}%",
+        "flex_faster": f"{timed('time', way='causal') / timed('time', way='flex'):.1f}",
+        "gemma": f"{gemma:.1f} GiB",
+        "gemma_all": f"{whole:.0f} GiB",
+        "guess": f"{math.log(len(ALPHABET)):.2f}",
+        "kept": f"{found['first']:.2f}",
+        "length": f"{LENGTHS[-1]:,}",
+        "ln_5": f"{math.log(5):.2f}",
+        "ln_8": f"{math.log(8):.2f}",
+        "ln_12": f"{math.log(12):.2f}",
+        "lost": f"{found['window']:.2f}",
+        "mask_slower": f"{timed('time', way='mask') / timed('time', way='causal'):.1f}",
+        "part": f"{100 * drained:.0f}%",
+        "reach_beyond": f"{100 * (sizes_4[8:].sum() / sizes_4.sum()).item():.0f}%",
+        "right": f"{found['all']:.2f}",
+        "stream_all": f"{told['all'][1]:.1f}",
+        "times": f"{found['window'] / found['all']:.0f}",
+        "trained_beyond": f"{100 * mean('beyond', 'local-local'):.0f}%",
+        "transformers": ".".join(version("transformers").split(".")[:2]),
+        "weight": f"{100 * weight:.0f}%",
+    }

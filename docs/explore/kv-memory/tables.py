@@ -1,6 +1,7 @@
 """The form of the KV cache calculator, and the settings that the page proposes, in numbers."""
 
 import json
+from dataclasses import asdict
 from decimal import ROUND_HALF_UP, Decimal
 
 from attn_docs import kv_cache_bytes, load_models, longest_context
@@ -67,7 +68,11 @@ def _data() -> str:
     """Return the rows of the data file, less what the calculator does not need."""
     rows = []
     for model in MODELS.values():
-        row = {"name": model.name, **vars(model.config), "weights": model.weight_bytes}
+        row = {"name": model.name, **asdict(model.config), "weights": model.weight_bytes}
+        row["layers"] = [
+            {name: size for name, size in kind.items() if size or (name, size) == ("value_dim", 0)}
+            for kind in row["layers"]
+        ]
         rows.append({name: value for name, value in row.items() if value})
     return json.dumps(rows, separators=(",", ":"))
 

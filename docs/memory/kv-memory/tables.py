@@ -8,7 +8,8 @@ from attn_docs import KVConfig, KVModel, kv_cache_bytes, load_models, longest_co
 from docs._kit.markdown import table
 from docs._kit.text import texts
 
-MODELS = load_models()
+# of the others this page does not name a longest text
+MODELS = {name: model for name, model in load_models().items() if model.context}
 CONVERSATION = 8192  # tokens of one user
 
 
@@ -108,16 +109,17 @@ def size(count: int) -> str:
 
 
 def per_token(model: KVModel) -> int:
-    """Return the bytes of the first token: every layer that caches anything caches it."""
-    return kv_cache_bytes(model.config, 1)
+    """Return the bytes that the first token adds: every layer that grows caches it."""
+    return kv_cache_bytes(model.config, 1) - kv_cache_bytes(model.config, 0)
 
 
 def multi_head_factor(model: KVModel) -> float:
     """Return how many times as much a key and a value for each query head would take."""
     config = model.config
-    if config.latent_layers:
+    if model.key_dim:
+        (latent,) = config.kinds
         heads = model.num_heads * (model.key_dim + model.value_dim)
-        return heads / (config.kv_rank + config.rope_dim)
+        return heads / (latent.entry + latent.index_dim)
     return model.num_heads / config.num_kv_heads
 
 
@@ -139,17 +141,18 @@ def gib(count: int) -> str:
 
 def _layers(model: KVModel, language: str) -> str:
     """Describe the layers: how many of each kind, and how many of them cache something."""
-    text, config = texts(__file__, "layers", language), model.config
-    signs = {"full": "{}", "windowed": f"{{}} ({config.window:,})", "latent": text["latent"]}
+    text = texts(__file__, "layers", language)
+    # of a model with a state, one layer in so many has keys
+    states = sum(kind.count for kind in model.config.kinds if not kind.entry)
     parts = []
-    for kind, sign in signs.items():
-        layers = getattr(config, f"{kind}_layers")
-        silent = getattr(config, f"shared_{kind}_layers", 0)
-        if kind == "full":  # of a model with both, one layer in so many has keys
-            layers, silent = layers + model.other_layers, silent + model.other_layers
-        if layers:
-            count = text["of"].format(layers - silent, layers) if silent else layers
-            parts.append(sign.format(count).replace(" ", "\N{NO-BREAK SPACE}"))
+    for kind in model.config.kinds:
+        if not kind.entry:
+            continue
+        sign = f"{{}} ({kind.window:,})" if kind.window else "{}"
+        sign = text["latent"] if model.key_dim else sign
+        layers, caching = kind.count + states, kind.caching
+        count = text["of"].format(caching, layers) if caching < layers else layers
+        parts.append(sign.format(count).replace(" ", "\N{NO-BREAK SPACE}"))
     return " + ".join(parts)
 
 
@@ -172,7 +175,7 @@ def _rows(names: Iterable[str], language: str) -> list[tuple[str, ...]]:
     for model in map(MODELS.__getitem__, names):
         config = model.config
         heads, head = f"{model.num_heads}, {config.num_kv_heads}", str(config.head_dim)
-        if config.latent_layers:
+        if model.key_dim:
             heads, head = str(model.num_heads), f"{model.key_dim}, {model.value_dim}"
         elif config.windowed_head_dim:
             head = f"{config.head_dim}, {config.windowed_head_dim}"

@@ -1,11 +1,28 @@
-from attn_docs.testing import check_attention
+import torch
+
+from attn_docs import GroupedQueryAttention
 
 
-def attend(query, key, value):
-    """TODO: what is left to write."""
-    scores = query @ key.mT  # b h n m
-    return scores @ value  # b h n e
+def split(weight, head_dim):
+    """Cut Qwen3-Next's q_proj, whose heads have a query and then a gate, into the two."""
+    heads = weight.unflatten(0, (2, -1, head_dim))  # (2, heads, head_dim, embed_dim): is that so?
+    query, gate = heads.unbind(0)
+    return query.flatten(0, 1), gate.flatten(0, 1)
 
 
-print(check_attention(attend).verdict)
+def grade(written):
+    torch.manual_seed(0)
+    x, fused = torch.randn(2, 9, 20), torch.randn(6, 2, 4, 20)  # 6 heads of 4
+    outputs = []
+    for query, gate in ((fused[:, 0], fused[:, 1]), written(fused.reshape(48, 20), head_dim=4)):
+        torch.manual_seed(1)
+        gates = torch.nn.Linear(20, 24, bias=False)
+        layer = GroupedQueryAttention(20, 6, 2, head_dim=4, bias=False, gate=gates)
+        layer.q_proj.weight.data = query.reshape(24, 20)
+        gates.weight.data = gate.reshape(24, 20)
+        outputs.append(layer(x, is_causal=True))
+    return "passed" if torch.allclose(*outputs, atol=1e-5) else "failed"
+
+
+print(grade(split))
 #> failed

@@ -1,11 +1,15 @@
+from attn_docs import causal_mask
 from attn_docs.testing import check_attention
 
 
-def attend(query, key, value):
-    """TODO: what is left to write."""
-    scores = query @ key.mT  # b h n m
-    return scores @ value  # b h n e
+def attend(query, key, value, is_causal=False):
+    """Attend with scores from −20 to 20, then hide the future. The cap is left."""
+    scores = query @ key.mT / query.size(-1) ** 0.5  # b h n m
+    if is_causal:
+        future = ~causal_mask(scores.size(-2), scores.size(-1))  # n m
+        scores = scores.masked_fill(future, float("-inf"))
+    return scores.softmax(dim=-1) @ value  # b h n e
 
 
-print(check_attention(attend).verdict)
+print(check_attention(attend, softcap=20.0).verdict)
 #> failed

@@ -14,7 +14,7 @@ for model in (llama, gpt2):
     )
     print(report.headline)
     print("   ", next(f.evidence for f in report.findings if f.property == "oracle"))
-#> LlamaModel: passed; formula: judged; 28 pass, 6 not applicable
+#> LlamaModel: passed; formula: judged; 29 pass, 5 not applicable
 #>     as it ran, stage by stage: 2 attentions, 4 heads of 8
-#> GPT2Model: passed; formula: judged; 1 not judged, 25 pass, 8 not applicable
+#> GPT2Model: passed; formula: judged; 1 not judged, 26 pass, 7 not applicable
 #>     as it ran, stage by stage: 2 attentions, 4 heads of 8

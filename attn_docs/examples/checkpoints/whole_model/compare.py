@@ -1,0 +1,24 @@
+# pip install transformers
+import tempfile
+
+import torch
+from transformers import AutoModelForCausalLM
+from transformers.utils import logging
+
+from attn_docs import load_decoder
+from attn_docs.checkpoints.tiny_qwen3 import save_tiny_qwen3
+
+logging.disable_progress_bar()
+torch.set_grad_enabled(False)
+folder = save_tiny_qwen3(tempfile.mkdtemp())  # or yours
+theirs = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+ours = load_decoder(folder)
+
+tokens = torch.randint(ours.output.out_features, (1, 600))  # longer than the windows of yours
+right = theirs(tokens).logits
+caches = ours.new_caches(batch=1, capacity=600)
+chunks = [ours(chunk, caches=caches) for chunk in tokens.split([400] + 200 * [1], dim=1)]
+for found in (ours(tokens), torch.cat(chunks, dim=1)):
+    print(((found - right).norm() / right.norm()).item() < 1e-5)
+#> True
+#> True

@@ -1,0 +1,91 @@
+"""The figure and the table of the chapter on loading checkpoints, against their sources."""
+
+import itertools
+import re
+
+import pytest
+import torch
+
+from attn_docs.checkpoints.from_hugging_face import CONVERTERS
+from docs._kit.measured import load
+from docs._kit.text import texts
+from docs._tools.page import page_module
+from tests.checkpoints.families import FAMILIES
+from tests.kit import parse
+
+figures = page_module("checkpoints/from-hugging-face", "figures")
+tables = page_module("checkpoints/from-hugging-face", "tables")
+languages = pytest.mark.parametrize("language", ["en", "zh"])
+
+
+def test_what_is_measured_are_the_families_that_are_tested() -> None:
+    values = load(tables.__file__)["families"].values
+    assert {value["family"] for value in values} == set(FAMILIES)
+    assert all(value["value"] < 1e-5 for value in values)
+    for name, family in FAMILIES.items():
+        ways = [value["quantity"] for value in values if value["family"] == name]
+        assert ways == (["whole", "cached", "padded"] if family.decodes else ["whole", "padded"])
+
+
+@languages
+def test_each_class_has_its_row(language: str) -> None:
+    text, rows = texts(tables.__file__, "families", language), []
+    for made in (tables.families(language), tables.others(language)):
+        rows += [line for line in made.splitlines() if line.startswith("|")][2:]
+    assert len(rows) == len(CONVERTERS)
+    for row, (layer, names) in zip(rows, tables.by_layer().items(), strict=True):
+        assert row.startswith(f"| {names[0].partition(',')[0]}")
+        every, some = tables.apart(layer)
+        for feature in (*every, *some):
+            assert text["parts"][feature] in row, (layer, feature)
+
+
+def test_what_sets_layers_apart_is_read_from_the_converted_ones() -> None:
+    assert tables.apart("LlamaAttention") == ((), ("llama3",))
+    assert tables.apart("Gemma2Attention") == (("cap", "scale"), ("window",))
+    assert tables.apart("GptOssAttention") == (("biases", "sinks", "yarn"), ("window",))
+    assert tables.apart("Olmo2Attention") == (("across",), ())
+    assert tables.apart("Qwen3NextAttention") == (("norms", "gate", "partial"), ())
+
+
+def test_wrong_details_show_where_the_page_says() -> None:
+    found = {name: dict(points) for name, points in figures.curves().items()}
+    assert found["rule"][64] < 0.01 < found["rule"][256]
+    assert found["rule"][4096] > 0.3
+    assert all(part == 0 for at, part in found["window"].items() if at < figures.WINDOW)
+    assert found["window"][4096] > 0.02
+    assert all(found[name][16] > 0.1 for name in ("pairs", "theta"))
+    for name in ("rule", "scale"):
+        assert all(a < b + 0.01 for a, b in itertools.pairwise(found[name].values()))
+
+
+def test_a_detail_by_a_loop() -> None:
+    rows = torch.tensor([0, 5, 700])
+    detail = figures.Detail(scale=1.3, window=6)
+    query, key, value = figures._inputs()
+    for row, found in zip(rows, figures.outputs(detail, rows)[0].unbind(1), strict=True):
+        first = max(0, int(row) - 5)
+        rotary = figures.RotaryEmbedding(
+            figures.HEAD, theta=500_000.0, scaling=figures.Llama3Scaling(8.0, 8192)
+        )
+        one = rotary(query[:, :, [row]], row.view(1))[0, :, 0]
+        keys = rotary(key[:, :, first : row + 1], torch.arange(first, int(row) + 1))[0]
+        weights = (1.3 / figures.HEAD**0.5 * keys @ one.unsqueeze(-1)).softmax(dim=1)
+        wanted = (weights * value[0, :, first : row + 1]).sum(1)
+        assert torch.allclose(found, wanted)
+
+
+@languages
+def test_the_figure_says_the_ends_of_its_lines(language: str) -> None:
+    svg = figures.off(language)
+    assert {e.get("data-part") for e in parse(svg).iter("g")} >= set(figures.DETAILS)
+    for points in figures.curves().values():
+        assert f"{points[-1][1]:.0%}" in svg
+    assert re.search("512", texts(figures.__file__, "off", language)["desc"])
+
+
+def test_the_numbers_of_the_sentences() -> None:
+    found = tables.numbers()
+    assert found["classes"] == str(len(CONVERTERS))
+    assert found["scale_27b"] == "1.06"
+    assert float(found["worst"]) < 10

@@ -1,0 +1,116 @@
+"""The figures and tables of the chapter on windows, against the package."""
+
+import math
+from itertools import pairwise
+
+import pytest
+import torch
+
+from attn_docs import kv_cache_bytes, load_models, sliding_window_mask
+from attn_docs.sentence import WORDS
+from docs._kit.examples import example
+from docs._kit.measured import load
+from docs._tools.page import page_module
+from tests.kit import parse, read_off
+
+benchmark = page_module("checkpoints/window", "benchmark")
+figures = page_module("checkpoints/window", "figures")
+tables = page_module("checkpoints/window", "tables")
+
+languages = pytest.mark.parametrize("language", ["en", "zh"])
+
+
+def drawn(name: str, part: str, language: str, *, log_x: bool = False, log_y: bool = False):
+    """Return what a chart's line goes through, its places read off the axes."""
+    root = parse(figures.FIGURES[name](language))
+    (line,) = (e for e in root.iter() if e.get("data-part") == part)
+    x, y = read_off(root, "x", log=log_x), read_off(root, "y", log=log_y)
+    places = [float(v) for v in line.get("d").replace("M", " ").replace("L", " ").split()]
+    return [(x(a), y(b)) for a, b in zip(places[::2], places[1::2], strict=True)]
+
+
+@languages
+def test_the_lines_between_words_are_the_mask(language: str) -> None:
+    root = parse(figures.path(language))
+    lines = [e for e in root.iter("path") if e.get("data-layer")] or [
+        e for e in root.iter() if e.get("data-layer")
+    ]
+    found = {tuple(int(e.get(f"data-{k}")) for k in ("layer", "to", "from")) for e in lines}
+    mask = sliding_window_mask(len(WORDS), window=figures.WINDOW)
+    assert found == {(a, int(i), int(j)) for a in (1, 2) for i, j in mask.nonzero()}
+    for start, end in pairwise(figures.PATH):
+        assert mask[end, start]
+    assert not mask[figures.PATH[-1], figures.PATH[0]]
+
+
+def test_the_slots_are_those_of_the_rule() -> None:
+    for t, row in enumerate(figures.held()):
+        wanted = {0: 0} if t >= 0 else {}
+        for s in range(1, t + 1):
+            wanted[1 + (s - 1) % 4] = s
+        assert row == [wanted.get(slot) for slot in range(5)]
+
+
+@languages
+def test_the_chart_of_caches_is_what_is_counted(language: str) -> None:
+    for name in tables.MODELS:
+        config = load_models()[name].config
+        for length, part in zip(figures.LENGTHS, figures.shares(name), strict=True):
+            layers, window = config.num_layers, min(length, config.window)
+            wanted = config.full_layers * length + config.windowed_layers * window
+            assert part == pytest.approx(wanted / (layers * length))
+            assert kv_cache_bytes(tables.all_global(name), length) == (
+                2 * 2 * layers * config.num_kv_heads * config.head_dim * length
+            )
+    root = parse(figures.share(language))
+    assert sum((e.get("data-part") or e.get("id") or "").endswith("-27B") for e in root.iter()) >= 0
+
+
+def test_the_lines_of_reach_end_where_the_layers_do() -> None:
+    gradient = example("checkpoints/window/reach")["gradient"]
+    for layers in (1, 2, 3, 4):
+        sizes = gradient(layers)
+        assert int(sizes.nonzero().max()) == 7 * layers
+        assert bool((sizes[: 7 * layers + 1] > 0).all())
+
+
+def test_the_chart_of_the_first_token_is_what_the_page_says() -> None:
+    found = figures.by_window()
+    for i, window in enumerate(figures.SEEN):
+        plain, first, whole = (found[name][i] for name in ("window", "first", "all"))
+        assert whole < first < plain, window
+    assert found["first"][-1] < 1.05 * found["all"][-1]
+    assert min(found["window"]) > 0.5
+    assert max(found["all"]) < 0.2
+
+
+def test_what_was_measured_bears_the_sentences_out() -> None:
+    time = load(tables.__file__)["time"]
+    assert time("time", way="mask") > 1.5 * time("time", way="causal")
+    assert time("time", way="blocks") < 0.5 * time("time", way="causal")
+    assert time("time", way="flex") < 0.5 * time("time", way="causal")
+    losses = {name: tables.mean("loss", name) for name in benchmark.LAYERS}
+    assert losses["local-local"] > 1.15 * losses["global-global"]
+    for mixed in ("local-global", "global-local"):
+        assert losses[mixed] == pytest.approx(losses["global-global"], rel=0.03)
+    assert tables.mean("owner", "local-local") > math.log(8) - 0.2  # a guess among eight
+    assert tables.mean("dream", "local-local") > math.log(12) - 0.2  # and among twelve dreams
+
+
+def test_the_ways_that_are_timed_compute_the_same() -> None:
+    rows = torch.randn(3, 1, 2, 300, 16, dtype=torch.float64).unbind()
+    windowed = example("checkpoints/window/blocks")["windowed"]
+    mask = sliding_window_mask(300, window=64)
+    wanted = torch.nn.functional.scaled_dot_product_attention(*rows, mask)
+    assert torch.allclose(windowed(*rows, 64, 64), wanted, atol=1e-12)
+
+
+@languages
+def test_tables_have_a_row_for_each_case(language: str) -> None:
+    for name in tables.TABLES:
+        assert "TODO" not in tables.TABLES[name](language)
+    assert tables.counts(language).count("\n") == 1 + len(
+        example("checkpoints/window/counts")["found"]
+    )
+    for shown in (tables.first(language), tables.stream(language)):
+        assert shown.count("\n| ") == 6
