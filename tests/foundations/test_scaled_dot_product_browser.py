@@ -9,7 +9,7 @@ from tests.site.test_browser import CHAPTER
 LIT = "() => [...document.querySelectorAll('.lit')].map(e => [e.localName, e.dataset.symbol])"
 BELOW = "document.querySelector('.symbols + *').offsetTop"
 BOTH = [["mrow", "K"], ["mrow", "K"], ["a", "K"], ["bdi", "Q K"]]
-LINE = "scores = query @ key.mT * scale  # … n m"
+LINE = "return query @ key.mT * scale  # … n m"
 MEANINGS = {"": "K: the keys, one a row", "zh/": "K: 键，每行一个"}
 
 
@@ -73,7 +73,7 @@ def test_what_is_lit_is_copied_as_it_is(page: Page):
     block = page.locator("pre", has=page.locator("#code-Q"))
     block.locator("button[data-md-type=copy]").evaluate("button => button.click()")
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert f"    {LINE}\n    if is_causal:\n" in copied
+    assert f"    {LINE}\n\n\ndef _hide_later(" in copied
     assert "←" not in copied
 
 

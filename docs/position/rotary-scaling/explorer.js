@@ -9,7 +9,8 @@
   // What stays as it is is not written: the browser would lay out the page again.
   const write = (node, text) => { if (node.textContent !== text) node.textContent = text }
   const fill = (text, given) => text.replace(/\{(\w+)\}/g, (_, name) => given[name])
-  const number = x => x >= 100 ? Math.round(x).toLocaleString("en-US") : x.toFixed(2)
+  const number = x => x >= 1e5 ? `${(x / 1e6).toFixed(2)} M`
+    : x >= 100 ? Math.round(x).toLocaleString("en-US") : x.toFixed(2)
   const clip = x => Math.min(Math.max(x, 0), 1)
 
   const rules = {

@@ -84,7 +84,9 @@ def frequencies(theta: float, rule: RotaryScaling | None, dim: int = DIM) -> Ten
 
 
 def number(value: float) -> str:
-    """Return a number as the explorer writes it."""
+    """Return a number as the page writes it: millions from a tenth on."""
+    if value >= 1e5:
+        return f"{value / 1e6:.2f} M"
     return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
 
 
@@ -161,7 +163,7 @@ def wavelengths(language: str) -> str:
     for name, rule in RULES.items():
         found = frequencies(THETA, rule)
         waves = (
-            f"{2 * math.pi / found[pair].item():,.0f}" if found[pair] else text["never"]
+            number(2 * math.pi / found[pair].item()) if found[pair] else text["never"]
             for pair in PAIRS
         )
         made.append((named[name], *waves))
@@ -229,7 +231,7 @@ def numbers() -> dict[str, str]:
     wrong = frequencies(THETA, Llama3Scaling(FACTOR, LONGEST))  # the other length of config.json
     return {
         "between": str(between),
-        "base_ntk": f"{THETA * FACTOR ** (DIM / (DIM - 2)):,.0f}",
+        "base_ntk": number(THETA * FACTOR ** (DIM / (DIM - 2))),
         "cosine": f"{sharper(DEEPSEEK):.4f}",
         "degrees_linear": f"{math.degrees(made['linear'][0].item()):.1f}",
         "degrees_linear_4": f"{math.degrees(1) / 4:.1f}",
