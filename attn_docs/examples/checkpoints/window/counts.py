@@ -82,9 +82,15 @@ for name, keys in found.items():
 #> transformers cache     4 keys
 #> transformers to flash  4 keys
 #> gpt neo                4 keys
+#> vllm                   4 keys
+#> llama.cpp              4 keys
 #> flash                  5 keys
+#> flex recipe            5 keys
 #> mistral paper          5 keys
 #> mimo                   5 keys
 #> transformers two-sided 9 keys
+#> t5gemma to flash       7 keys
+#> embeddinggemma         5 keys
+#> t5gemma 2              4 keys
 #> modernbert             5 keys
 #> longformer             5 keys

@@ -18,3 +18,7 @@ for layer in model.model.layers:
     layer.self_attn.register_forward_pre_hook(look, with_kwargs=True)
 with torch.no_grad():
     _ = model(torch.randint(0, 50, (1, 40)))  # no padding, several times as long as the window
+#> layer 0, sliding_attention: 8 keys of 40
+#> layer 1, full_attention   : 40 keys of 40
+#> layer 2, sliding_attention: 8 keys of 40
+#> layer 3, full_attention   : 40 keys of 40
