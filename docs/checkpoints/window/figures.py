@@ -41,7 +41,7 @@ def masks(language: str) -> str:
         drawing.append(group)
     write(drawing, text["query"], 40, 22 + size / 2, 12, text_anchor="end")
     write(drawing, text["key"], 46, 22 + tokens * size + 11, 12, text_anchor="start")
-    return finish(drawing.as_svg(header=""), f"{KEY}-masks", text["title"], text["desc"], zoom=1.4)
+    return finish(drawing.as_svg(header=""), f"{KEY}-masks", text["title"], text["desc"], zoom=1.1)
 
 
 def path(language: str) -> str:
@@ -110,8 +110,8 @@ def reach(language: str) -> str:
     """Draw how strongly the last output of a stack depends on each input."""
     text, gradient = texts(__file__, "reach", language), example("checkpoints/window/reach")
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 230)
-        axes = chart.panel(figure, 46, 28, 340, 152)
+        figure = chart.new_figure(400, 200)
+        axes = chart.panel(figure, 46, 28, 340, 122)
         axes.set(yscale="log", xlim=(0, 32), ylim=(1e-6, 2))
         for layers, (colour, style) in zip((1, 2, 3, 4), STYLES, strict=True):
             sizes = gradient["gradient"](layers)
@@ -127,7 +127,7 @@ def reach(language: str) -> str:
         powers = {1: "100%", 1e-2: "1%", 1e-4: "0.01%"}
         chart.set_ticks(axes, "y", powers)
         axes.text(0, 1.1, text["up"], transform=axes.transAxes, ha="left", va="center")
-        axes.text(1, -0.22, text["right"], transform=axes.transAxes, ha="right", va="center")
+        axes.text(1, -0.27, text["right"], transform=axes.transAxes, ha="right", va="center")
         return chart.finish(figure, f"{KEY}-reach", text["title"], text["desc"])
 
 
@@ -172,8 +172,8 @@ def sink(language: str) -> str:
     """Draw what the trained model loses in a window, with its first token and without."""
     text, found = texts(__file__, "sink", language), by_window()
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 250)
-        axes = chart.panel(figure, 46, 28, 340, 172)
+        figure = chart.new_figure(400, 225)
+        axes = chart.panel(figure, 46, 28, 340, 147)
         axes.set(yscale="log", xlim=(12, 104), ylim=(0.02, 6))
         styles = {"window": (chart.ACCENT_2, "-"), "first": (chart.ACCENT, "-")}
         styles["all"] = (chart.INK, ":")
@@ -186,7 +186,7 @@ def sink(language: str) -> str:
         chart.set_ticks(axes, "x", {x: str(x) for x in (16, 32, 48, 64, 80, 96)})
         chart.set_ticks(axes, "y", {0.03: "0.03", 0.1: "0.1", 0.3: "0.3", 1: "1", 3: "3"})
         axes.text(0, 1.08, text["up"], transform=axes.transAxes, ha="left", va="center")
-        axes.text(1, -0.19, text["right"], transform=axes.transAxes, ha="right", va="center")
+        axes.text(1, -0.23, text["right"], transform=axes.transAxes, ha="right", va="center")
         return chart.finish(figure, f"{KEY}-sink", text["title"], text["desc"])
 
 

@@ -75,6 +75,7 @@ def counts(language: str, *, two_sided: bool = False) -> str:
             text["read" if name in READ else "run"],
         )
         for name in (names[start:] if two_sided else names[:start])
+        if name != "transformers cache"  # told in the row of the mask: the program asserts it
     ]
     return table(text["header"], rows, words=(0, 2))
 
@@ -132,8 +133,7 @@ def trained(language: str) -> str:
     text = texts(__file__, "trained", language)
     quantities = ("loss", "owner", "colour again", "dream", "beyond")
     rows = [
-        (text[layers], *(between(quantity, layers) for quantity in quantities))
-        for layers in LAYERS
+        (text[layers], *(between(quantity, layers) for quantity in quantities)) for layers in LAYERS
     ]
     said = text["caption"].format(
         steps=f"{STEPS:,}", seeds=len(SEEDS), stories=STORIES, window=LOCAL
@@ -189,8 +189,7 @@ def nats(window: int, keep: int | None = None, *, empty: bool = False) -> float:
         keep: A position that every query sees besides; none if None.
         empty: Whether the value of position 0 is zero, so that its weight carries nothing.
     """
-    tokens, targets = held_out()
-    n = tokens.size(1)
+    n = held_out()[0].size(1)
     mask = sliding_window_mask(n, window=window)
     if keep is not None:
         mask |= (torch.arange(n) == keep) & torch.ones(n, n, dtype=torch.bool).tril()

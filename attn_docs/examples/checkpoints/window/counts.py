@@ -42,7 +42,8 @@ found["attn_docs"] = count(sliding_window_mask(n, window=W))
 causal = masking_utils.sliding_window_causal_mask_function(W)
 found["transformers mask"] = count(causal(0, 0, q, k))
 found["transformers cache"] = cached(cache_utils.DynamicSlidingWindowLayer(W))
-assert cached(cache_utils.StaticSlidingWindowLayer(n, W)) == found["transformers cache"]
+static = cached(cache_utils.StaticSlidingWindowLayer(n, W))
+assert static == found["transformers cache"] == found["transformers mask"]
 knows = collections.defaultdict(bool, window_size=True)
 passed = _process_flash_attention_kwargs(n, n, True, sliding_window=W, supports_mapping=knows)
 found["transformers to flash"] = count(flash(passed["window_size"][0]))
