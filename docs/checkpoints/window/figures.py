@@ -67,7 +67,7 @@ def path(language: str) -> str:
         for i, word in enumerate(WORDS):
             box(drawing, _x(i) - 27, y - 13, 54, 26, lit=i == PATH[layer], fill_opacity=0.35)
             write(drawing, word, _x(i), y, 12)
-    return finish(drawing.as_svg(header=""), f"{KEY}-path", text["title"], text["desc"], zoom=1.3)
+    return finish(drawing.as_svg(header=""), f"{KEY}-path", text["title"], text["desc"], zoom=1.1)
 
 
 def _x(word: int) -> float:

@@ -125,7 +125,7 @@ def between(quantity: str, layers: str) -> str:
     found = load(__file__)["layers"]
     values = sorted(found(quantity, layers=layers, seed=seed) for seed in SEEDS)
     shown = [f"{100 * x:.0f}%" if quantity == "beyond" else f"{x:.2f}" for x in values]
-    return " – ".join(dict.fromkeys((shown[0], shown[-1])))
+    return " … ".join(dict.fromkeys((shown[0], shown[-1])))
 
 
 def trained(language: str) -> str:

@@ -12,7 +12,7 @@ from transformers import (
     masking_utils,
 )
 from transformers.modeling_flash_attention_utils import _process_flash_attention_kwargs
-from transformers.models.gemma3 import modeling_gemma3
+from transformers.models.gemma3.modeling_gemma3 import _bidirectional_window_overlay
 from transformers.models.gpt_neo.modeling_gpt_neo import GPTNeoSelfAttention
 from transformers.models.longformer.modeling_longformer import LongformerSelfAttention
 from transformers.models.t5gemma2 import modeling_t5gemma2
@@ -61,7 +61,7 @@ found["transformers two-sided"] = count(two_sided(0, 0, q, k))
 passed = _process_flash_attention_kwargs(n, n, False, sliding_window=W, supports_mapping=knows)
 found["t5gemma to flash"] = count(flash(*passed["window_size"]))  # its layer passes W itself
 embed = Gemma3TextConfig(sliding_window=W, use_bidirectional_attention=True).sliding_window
-found["embeddinggemma"] = count(modeling_gemma3._bidirectional_window_overlay(embed)(0, 0, q, k))
+found["embeddinggemma"] = count(_bidirectional_window_overlay(embed)(0, 0, q, k))
 two = modeling_t5gemma2.sliding_window_mask_function(W, is_causal=False)
 found["t5gemma 2"] = count(two(0, 0, q, k))
 half = ModernBertConfig(local_attention=W).sliding_window
