@@ -342,11 +342,16 @@ def test_the_window_is_that_of_mistral_in_transformers_training_and_cache(window
 def test_each_counter_keeps_what_the_table_says() -> None:
     found = example("checkpoints/window/counts")["found"]
     assert [name for name, keys in found.items() if tables.WAYS[keys] == "W + 1"] == [
-        "flash", "mistral paper", "mimo", "modernbert", "longformer",
+        "flash", "flex recipe", "mistral paper", "mimo", "embeddinggemma", "modernbert",
+        "longformer",
     ]  # fmt: skip
     assert [name for name, keys in found.items() if tables.WAYS[keys] == "2W + 1"] == [
         "transformers two-sided"
     ]
+    assert [name for name, keys in found.items() if tables.WAYS[keys] == "2W − 1"] == [
+        "t5gemma to flash"
+    ]
+    assert found["t5gemma 2"] == found["vllm"] == found["llama.cpp"] == 4
     assert found["attn_docs"] == found["gpt neo"] == found["transformers mask"] == 4
     assert found["transformers cache"] == found["transformers to flash"] == 4
 
@@ -466,14 +471,18 @@ def test_the_first_token_is_the_same_in_every_story_and_its_loss_is_what_the_pag
     assert found["first"] < 1.1 * found["all"]
     assert found["second"] > 0.9 * found["window"]
     assert found["first"] < 0.2 * found["empty"] < found["empty"] < 0.6 * found["window"]
+    assert found["first"] < found["logit and value"] < found["logit"] < 0.25 * found["window"]
+    nearer = tables.all_cases()[64]  # a wrong distance is worse than no newline
+    assert nearer["first"] < nearer["window"] < nearer["moved"]
+    assert tables.in_one_layer(0) < 1.1 * found["all"] < 0.1 * tables.in_one_layer(1)
 
 
 def test_the_modules_setting_is_the_mask_of_the_table() -> None:
     tokens, targets = tables.held_out()
     with torch.no_grad():
         for first, keep in ((0, None), (1, 0)):
-            logits = tables.model(window=64, keep_first=first)(tokens)[:, 64:]
-            found = F.cross_entropy(logits.mT, targets[:, 64:]).item()
+            logits = tables.model(window=64, keep_first=first)(tokens)[:, 100:]
+            found = F.cross_entropy(logits.mT, targets[:, 100:]).item()
             assert found == pytest.approx(tables.nats(64, keep), abs=1e-5)
 
 
@@ -483,6 +492,9 @@ def test_in_a_stream_kept_first_characters_do_not_help() -> None:
     assert found["first"][0] < 0.7 * found["window"][0]
     later = [found[name][1] for name in ("window", "first", "four", "renumbered")]
     assert max(later) < 1.1 * min(later)
+    assert found["first"][3] > 0.95 * found["window"][3]  # not even where no newline is near
+    assert found["renumbered"][2] < found["four"][2]
+    assert found["renumbered"][3] > found["four"][3]
 
 
 # --- the formulas -------------------------------------------------------------------------------

@@ -30,6 +30,17 @@ def drawn(name: str, part: str, language: str, *, log_x: bool = False, log_y: bo
 
 
 @languages
+def test_the_masks_are_those_of_the_package(language: str) -> None:
+    root = parse(figures.masks(language))
+    groups = {e.get("data-mask"): e for e in root.iter() if e.get("data-mask")}
+    assert list(groups) == list(figures.MASKS)
+    for name, setting in figures.MASKS.items():
+        shown = [e for e in groups[name].iter() if e.get("data-row")]
+        seen = [float(e.get("fill-opacity")) > 0 for e in shown]
+        assert seen == sliding_window_mask(8, **setting).flatten().tolist()
+
+
+@languages
 def test_the_lines_between_words_are_the_mask(language: str) -> None:
     root = parse(figures.path(language))
     lines = [e for e in root.iter("path") if e.get("data-layer")] or [
@@ -82,6 +93,8 @@ def test_the_chart_of_the_first_token_is_what_the_page_says() -> None:
     assert found["first"][-1] < 1.05 * found["all"][-1]
     assert min(found["window"]) > 0.5
     assert max(found["all"]) < 0.2
+    for name in ("window", "first"):  # the same characters for each window: a larger one is better
+        assert found[name] == sorted(found[name], reverse=True)
 
 
 def test_what_was_measured_bears_the_sentences_out() -> None:
@@ -109,8 +122,7 @@ def test_the_ways_that_are_timed_compute_the_same() -> None:
 def test_tables_have_a_row_for_each_case(language: str) -> None:
     for name in tables.TABLES:
         assert "TODO" not in tables.TABLES[name](language)
-    assert tables.counts(language).count("\n") == 1 + len(
-        example("checkpoints/window/counts")["found"]
-    )
-    for shown in (tables.first(language), tables.stream(language)):
-        assert shown.count("\n| ") == 6
+    both = tables.counts(language) + tables.two_sided(language)
+    assert both.count("\n") + len(tables.UNSHOWN) == 2 + len(example("checkpoints/window/counts")["found"])
+    assert tables.first(language).count("\n| ") == 9
+    assert tables.stream(language).count("\n| ") == 6

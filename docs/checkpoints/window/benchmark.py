@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 from attn_docs import MultiHeadAttention, RotaryEmbedding, sliding_window_mask
+from attn_docs.model import load_weights
 from attn_docs.model.decoder import DecoderModel
 from attn_docs.model.language_model import (
     EMBED_DIM,
@@ -34,6 +35,8 @@ LAYERS: dict[str, tuple[int | None, int | None]] = {
 }
 SEEDS, STEPS, STORIES = (0, 1), 1300, 300
 INFLUENCES, READ = 50, 90  # stories, and how many characters of each, for the gradient
+JUDGED, BEGIN, WINDOWS = 100, 100, (100, 64)  # held-out stories, from this character on
+FITTED = (60, 5, 70)  # of the sinks: stories, their seed, steps
 HEADS, HEAD_DIM, LENGTH, WIDE, BLOCK = 8, 64, 4096, 256, 256  # of the timing
 
 
@@ -85,6 +88,63 @@ def of_layers() -> list[dict[str, Any]]:
     return [{**value, "kernel": kernel} for value in values]
 
 
+def with_sinks(window: int, sinks: Tensor, values: Tensor) -> DecoderModel:
+    """Return the trained model with a window, and a logit and a value where the newline has left.
+
+    Args:
+        window: Of both layers.
+        sinks: Shape (layers, heads, 1, 1), the logits: no query, no key, no position.
+        values: Shape (layers, heads, 1, head_dim), what each logit's weight is multiplied by.
+    """
+    model = model_of((window, window)).eval()
+    model.load_state_dict(load_weights("language-model"))
+
+    def attention(layer: int) -> Callable[..., Tensor]:
+        def attend(q: Tensor, k: Tensor, v: Tensor, *_: object, **__: object) -> Tensor:
+            n = q.size(2)
+            scores = q @ k.mT / q.size(-1) ** 0.5  # b h n n
+            scores = scores.masked_fill(~sliding_window_mask(n, window=window), float("-inf"))
+            left = torch.arange(n).unsqueeze(1) >= window  # n 1
+            logit = torch.where(left, sinks[layer], float("-inf")).expand(q.size(0), -1, -1, -1)
+            weights = torch.cat((scores, logit), dim=-1).softmax(dim=-1)
+            return weights[..., :-1] @ v + weights[..., -1:] * values[layer]
+
+        return attend
+
+    for layer, block in enumerate(model.blocks):
+        block.attention.attend = attention(layer)
+    return model.requires_grad_(False)
+
+
+def of_sinks() -> list[dict[str, Any]]:
+    """Fit a logit for each head, and a value too, where the newline has left; return the loss."""
+    stories, seed, steps = FITTED
+    given, judged = batch_of(tell_stories(stories, seed)), batch_of(tell_stories(JUDGED, HELD_OUT))
+    values = []
+    for window in WINDOWS:
+        for way in ("logit", "logit and value"):
+            sinks = torch.full((2, NUM_HEADS, 1, 1), -1.0, requires_grad=True)
+            constants = torch.zeros(2, NUM_HEADS, 1, EMBED_DIM // NUM_HEADS, requires_grad=True)
+            model = with_sinks(window, sinks, constants)
+
+            def loss(data: tuple[Tensor, Tensor], model: DecoderModel = model) -> Tensor:
+                tokens, targets = data
+                return F.cross_entropy(model(tokens)[:, BEGIN:].mT, targets[:, BEGIN:])
+
+            fitted = [sinks] if way == "logit" else [sinks, constants]
+            optimizer = torch.optim.Adam(fitted, lr=0.15)
+            for _ in range(steps):
+                optimizer.zero_grad()
+                loss(given).backward()
+                optimizer.step()
+            with torch.no_grad():
+                value = round(loss(judged).item(), 4)
+            of = {"window": window, "way": way, "quantity": "loss"}
+            values.append({**of, "value": value, "unit": "nat"})
+            print(values[-1], flush=True)
+    return [{**value, "kernel": "written out"} for value in values]
+
+
 def calls() -> dict[str, Callable[[], Tensor]]:
     """Return a call of each way to attend in a window, and one that attends to all."""
     query, key, value = torch.randn(3, 1, HEADS, LENGTH, HEAD_DIM).unbind()
@@ -125,5 +185,5 @@ def of_time() -> list[dict[str, Any]]:
 def measure() -> dict[str, Measurement]:
     """Measure on one thread: some ten minutes, most of it training."""
     with one_thread():
-        found = {"time": of_time(), "layers": of_layers()}
+        found = {"time": of_time(), "layers": of_layers(), "sinks": of_sinks()}
     return {name: measurement(values, threads=1) for name, values in found.items()}

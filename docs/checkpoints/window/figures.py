@@ -7,7 +7,7 @@ import drawsvg
 import matplotlib.style
 import torch
 
-from attn_docs import KVCache, kv_cache_bytes, load_models
+from attn_docs import KVCache, kv_cache_bytes, load_models, sliding_window_mask
 from attn_docs.sentence import WORDS
 from docs._kit import chart
 from docs._kit.draw import ACCENT, INK, box, canvas, cells, finish, write
@@ -19,9 +19,29 @@ from .tables import MODELS, all_global, nats
 KEY = "checkpoints-window"
 WINDOW, PATH = 3, (1, 2, 4)  # of the path: cat, in layer 1 to sleeps, in layer 2 to dreams
 RING, FIRST, STEPS = 4, 1, 8  # of the slots
-SEEN = (16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104)  # windows of the chart of the first token
+SEEN = (16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 100)  # windows of the chart of the first token
+MASKS: dict[str, dict[str, int]] = {  # by its name
+    "causal": {"window": 8},
+    "window": {"window": 3},
+    "kept": {"window": 3, "keep_first": 1},
+}
 LENGTHS = tuple(2**power for power in range(10, 18))
 STYLES = ((chart.INK, ":"), (chart.ACCENT_2, "--"), (chart.ACCENT, "--"), (chart.ACCENT, "-"))
+
+
+def masks(language: str) -> str:
+    """Draw the causal mask, one with a window, and one that also keeps the first token."""
+    text, size, tokens = texts(__file__, "masks", language), 13, 8
+    drawing = canvas(400, 22 + tokens * size + 20)
+    for number, (name, setting) in enumerate(MASKS.items()):
+        left, group = 46 + 124 * number, drawsvg.Group(data_mask=name)
+        write(group, text[name], left + tokens * size / 2, 10, 12)
+        seen = sliding_window_mask(tokens, **setting)
+        cells(group, (0.45 * seen).tolist(), left, 22, size, size)
+        drawing.append(group)
+    write(drawing, text["query"], 40, 22 + size / 2, 12, text_anchor="end")
+    write(drawing, text["key"], 46, 22 + tokens * size + 11, 12, text_anchor="start")
+    return finish(drawing.as_svg(header=""), f"{KEY}-masks", text["title"], text["desc"], zoom=1.1)
 
 
 def path(language: str) -> str:
@@ -47,7 +67,7 @@ def path(language: str) -> str:
         for i, word in enumerate(WORDS):
             box(drawing, _x(i) - 27, y - 13, 54, 26, lit=i == PATH[layer], fill_opacity=0.35)
             write(drawing, word, _x(i), y, 12)
-    return finish(drawing.as_svg(header=""), f"{KEY}-path", text["title"], text["desc"], zoom=1.3)
+    return finish(drawing.as_svg(header=""), f"{KEY}-path", text["title"], text["desc"], zoom=1.1)
 
 
 def _x(word: int) -> float:
@@ -90,8 +110,8 @@ def reach(language: str) -> str:
     """Draw how strongly the last output of a stack depends on each input."""
     text, gradient = texts(__file__, "reach", language), example("checkpoints/window/reach")
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 230)
-        axes = chart.panel(figure, 46, 28, 340, 152)
+        figure = chart.new_figure(400, 200)
+        axes = chart.panel(figure, 46, 28, 340, 122)
         axes.set(yscale="log", xlim=(0, 32), ylim=(1e-6, 2))
         for layers, (colour, style) in zip((1, 2, 3, 4), STYLES, strict=True):
             sizes = gradient["gradient"](layers)
@@ -107,7 +127,7 @@ def reach(language: str) -> str:
         powers = {1: "100%", 1e-2: "1%", 1e-4: "0.01%"}
         chart.set_ticks(axes, "y", powers)
         axes.text(0, 1.1, text["up"], transform=axes.transAxes, ha="left", va="center")
-        axes.text(1, -0.22, text["right"], transform=axes.transAxes, ha="right", va="center")
+        axes.text(1, -0.27, text["right"], transform=axes.transAxes, ha="right", va="center")
         return chart.finish(figure, f"{KEY}-reach", text["title"], text["desc"])
 
 
@@ -122,21 +142,16 @@ def share(language: str) -> str:
     text = texts(__file__, "share", language)
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(400, 240)
-        axes = chart.panel(figure, 46, 28, 340, 162)
+        axes = chart.panel(figure, 46, 28, 244, 162)
         axes.set(xscale="log", xlim=(LENGTHS[0], LENGTHS[-1]), ylim=(0, 1.05))
         for name, (colour, style) in zip(MODELS, STYLES, strict=True):
             (line,) = axes.plot(LENGTHS, shares(name), color=colour, linestyle=style)
             line.set_gid(f"part:{name.replace(' ', '-')}")
-        for name, (x, y, where) in {
-            "Gemma-3-27B": (1.2e5, 0.22, "right"),
-            "gpt-oss-120b": (1.2e5, 0.56, "right"),
-            "Olmo-3-7B": (1.2e5, 0.335, "right"),
-            "Mistral-7B v0.1": (2.4e4, 0.06, "right"),
-        }.items():
-            axes.text(x, y, name, ha=where, va="center", color=chart.INK)
-        named = zip((1024, 4096, 16384, 65536), ("1k", "4k", "16k", "64k"), strict=True)
+            end = shares(name)[-1] + 0.02 * (name == MODELS[-1])  # above the axis
+            axes.text(1.45e5, end, name, ha="left", va="center", color=chart.INK)
+        named = zip((1024, 8192, 65536), ("1k", "8k", "64k"), strict=True)
         chart.set_ticks(axes, "x", dict(named))
-        percent = zip((0, 0.25, 0.5, 0.75, 1), ("0", "25%", "50%", "75%", "100%"), strict=True)
+        percent = zip((0.25, 0.5, 0.75, 1), ("25%", "50%", "75%", "100%"), strict=True)
         chart.set_ticks(axes, "y", dict(percent))
         axes.text(0, 1.09, text["up"], transform=axes.transAxes, ha="left", va="center")
         axes.text(1, -0.2, text["right"], transform=axes.transAxes, ha="right", va="center")
@@ -145,11 +160,11 @@ def share(language: str) -> str:
 
 @cache
 def by_window() -> dict[str, list[float]]:
-    """Return the nats of a character beyond the window, by window, in three cases."""
+    """Return the nats of a late character, by window, in three cases."""
     return {
         "window": [nats(window) for window in SEEN],
         "first": [nats(window, 0) for window in SEEN],
-        "all": [nats(10_000, begin=window) for window in SEEN],
+        "all": [nats(10_000)] * len(SEEN),
     }
 
 
@@ -157,25 +172,26 @@ def sink(language: str) -> str:
     """Draw what the trained model loses in a window, with its first token and without."""
     text, found = texts(__file__, "sink", language), by_window()
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 250)
-        axes = chart.panel(figure, 46, 28, 340, 172)
-        axes.set(yscale="log", xlim=(12, 108), ylim=(0.02, 6))
+        figure = chart.new_figure(400, 225)
+        axes = chart.panel(figure, 46, 28, 340, 147)
+        axes.set(yscale="log", xlim=(12, 104), ylim=(0.02, 6))
         styles = {"window": (chart.ACCENT_2, "-"), "first": (chart.ACCENT, "-")}
         styles["all"] = (chart.INK, ":")
         for name, (colour, style) in styles.items():
             (line,) = axes.plot(SEEN, found[name], color=colour, linestyle=style)
             line.set_gid(f"part:{name}")
-        axes.text(78, 1.35, text["window"], ha="left", va="center", color=chart.INK)
-        axes.text(14, 0.4, text["first"], ha="left", va="center", color=chart.INK)
-        axes.text(18, 0.095, text["all"], ha="left", va="center", color=chart.INK)
+        axes.text(72, 2.1, text["window"], ha="left", va="center", color=chart.INK)
+        axes.text(14, 0.75, text["first"], ha="left", va="center", color=chart.INK)
+        axes.text(14, 0.026, text["all"], ha="left", va="center", color=chart.INK)
         chart.set_ticks(axes, "x", {x: str(x) for x in (16, 32, 48, 64, 80, 96)})
         chart.set_ticks(axes, "y", {0.03: "0.03", 0.1: "0.1", 0.3: "0.3", 1: "1", 3: "3"})
         axes.text(0, 1.08, text["up"], transform=axes.transAxes, ha="left", va="center")
-        axes.text(1, -0.19, text["right"], transform=axes.transAxes, ha="right", va="center")
+        axes.text(1, -0.23, text["right"], transform=axes.transAxes, ha="right", va="center")
         return chart.finish(figure, f"{KEY}-sink", text["title"], text["desc"])
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
+    "masks": masks,
     "path": path,
     "slots": slots,
     "reach": reach,

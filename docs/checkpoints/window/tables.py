@@ -35,27 +35,55 @@ from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import HEAD_DIM, HEADS, LAYERS, LENGTH, SEEDS, STEPS, STORIES, WIDE
+from .benchmark import (
+    BEGIN,
+    FITTED,
+    HEAD_DIM,
+    HEADS,
+    JUDGED,
+    LAYERS,
+    LENGTH,
+    SEEDS,
+    STEPS,
+    STORIES,
+    WIDE,
+    WINDOWS,
+    influence,
+    model_of,
+)
 from .benchmark import WINDOW as LOCAL
 
 # what each counter keeps when told W = 4, and whether it was run or only read
-WAYS = {4: "W", 5: "W + 1", 9: "2W + 1"}
-READ = ("flash", "mistral paper")
+WAYS = {4: "W", 5: "W + 1", 7: "2W − 1", 9: "2W + 1"}
+READ = ("vllm", "llama.cpp", "flash", "flex recipe", "mistral paper")
+UNSHOWN = ("transformers cache", "gpt neo")  # told in the row of the mask; and W, as it
+TWO_SIDED = "transformers two-sided"  # the first of those that look both ways
 MODELS = ("Gemma-3-27B", "gpt-oss-120b", "Olmo-3-7B", "Mistral-7B v0.1")
 LENGTHS = (1024, 32_768, 131_072)
-JUDGED, WINDOWS = 100, (100, 64)  # held-out stories, and the windows of the table
 STREAMS, TOLD, RECENT = 16, 8, 64  # texts of several stories, and the window that reads them
 
 
-def counts(language: str) -> str:
+def counts(language: str, *, two_sided: bool = False) -> str:
     """Return how many keys a query sees, by who counts them."""
     text, told = texts(__file__, "counts", language), texts(__file__, "counters", language)
     found = example("checkpoints/window/counts")["found"]
+    names = list(found)
+    start = names.index(TWO_SIDED)
     rows = [
-        (told[name.replace(" ", "_")], WAYS[keys], text["read" if name in READ else "run"])
-        for name, keys in found.items()
+        (
+            told[name.replace(" ", "_").replace(".", "_")],
+            WAYS[found[name]],
+            text["read" if name in READ else "run"],
+        )
+        for name in (names[start:] if two_sided else names[:start])
+        if name not in UNSHOWN
     ]
     return table(text["header"], rows, words=(0, 2))
+
+
+def two_sided(language: str) -> str:
+    """Return how many keys a query of an encoder sees, by who counts them."""
+    return counts(language, two_sided=True)
 
 
 def all_global(name: str) -> KVConfig:
@@ -93,13 +121,20 @@ def mean(quantity: str, layers: str) -> float:
     return sum(found(quantity, layers=layers, seed=seed) for seed in SEEDS) / len(SEEDS)
 
 
+def between(quantity: str, layers: str) -> str:
+    """Return the least and the greatest of what was measured of a pattern of layers."""
+    found = load(__file__)["layers"]
+    values = sorted(found(quantity, layers=layers, seed=seed) for seed in SEEDS)
+    shown = [f"{100 * x:.0f}%" if quantity == "beyond" else f"{x:.2f}" for x in values]
+    return " … ".join(dict.fromkeys((shown[0], shown[-1])))
+
+
 def trained(language: str) -> str:
     """Return what a story costs models whose layers were trained with windows."""
     text = texts(__file__, "trained", language)
-    quantities = ("loss", "owner", "colour again", "dream")
+    quantities = ("loss", "owner", "colour again", "dream", "beyond")
     rows = [
-        (text[layers], *(f"{mean(quantity, layers):.2f}" for quantity in quantities))
-        for layers in LAYERS
+        (text[layers], *(between(quantity, layers) for quantity in quantities)) for layers in LAYERS
     ]
     said = text["caption"].format(
         steps=f"{STEPS:,}", seeds=len(SEEDS), stories=STORIES, window=LOCAL
@@ -147,19 +182,15 @@ def held_out() -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def nats(
-    window: int, keep: int | None = None, *, empty: bool = False, begin: int | None = None
-) -> float:
-    """Return the nats of a character that has lost the newline to the window.
+def nats(window: int, keep: int | None = None, *, empty: bool = False) -> float:
+    """Return the nats of a character in the last part of a story, by what a query sees.
 
     Args:
         window: Of both layers.
         keep: A position that every query sees besides; none if None.
         empty: Whether the value of position 0 is zero, so that its weight carries nothing.
-        begin: From which place in the story on characters count; `window` if None.
     """
-    tokens, targets = held_out()
-    n = tokens.size(1)
+    n = held_out()[0].size(1)
     mask = sliding_window_mask(n, window=window)
     if keep is not None:
         mask |= (torch.arange(n) == keep) & torch.ones(n, n, dtype=torch.bool).tril()
@@ -172,19 +203,30 @@ def nats(
     made = model()
     for block in made.blocks:
         block.attention.attend = attend
-    start = window if begin is None else begin
-    logits: Tensor = made(tokens)[:, start:]
-    return F.cross_entropy(logits.mT, targets[:, start:]).item()
+    return judged(made)
+
+
+@torch.no_grad()
+def judged(made: DecoderModel) -> float:
+    """Return what a model loses on a character of the last part of a story."""
+    tokens, targets = held_out()
+    return F.cross_entropy(made(tokens)[:, BEGIN:].mT, targets[:, BEGIN:]).item()
 
 
 def cases(window: int) -> dict[str, float]:
-    """Return the nats of a character beyond the window in each case of the table."""
+    """Return the nats of a late character in each case of the table."""
+    moved = model(window=window, keep_first=1)
+    renumber(moved, window, 1)
+    fitted = load(__file__)["sinks"]
     return {
-        "all": nats(10_000, begin=window),
+        "all": nats(10_000),
         "window": nats(window),
         "first": nats(window, 0),
         "second": nats(window, 1),
         "empty": nats(window, 0, empty=True),
+        "logit": fitted("loss", window=window, way="logit"),
+        "logit and value": fitted("loss", window=window, way="logit and value"),
+        "moved": judged(moved),
     }
 
 
@@ -198,11 +240,12 @@ def first(language: str) -> str:
     """Return what the trained model loses without its first token, and what brings it back."""
     text, found = texts(__file__, "first", language), all_cases()
     rows = [
-        (text[name], *(f"{found[window][name]:.2f}" for window in WINDOWS))
+        (text[name.replace(" ", "_")], *(f"{found[window][name]:.3f}" for window in WINDOWS))
         for name in found[WINDOWS[0]]
     ]
     header = [text["case"], *(text["window_of"].format(window=window) for window in WINDOWS)]
-    return f"{table(header, rows)}\n\n{text['caption']}"
+    said = text["caption"].format(begin=BEGIN + 1, judged=JUDGED, stories=FITTED[0])
+    return f"{table(header, rows)}\n\n{load(__file__)['sinks'].caption(said, language)}"
 
 
 @cache
@@ -217,14 +260,21 @@ def streams() -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def streamed(*, renumbered: bool = False, **setting: int) -> tuple[float, float]:
-    """Return the nats of a character in the first 100 characters, and in those after 200."""
+def streamed(*, renumbered: bool = False, **setting: int) -> tuple[float, ...]:
+    """Return the nats of a character of the first 100, and of those after 200.
+
+    These three times: all, those with a newline among the last 64 characters, those without.
+    """
     tokens, targets = streams()
     made = model(**setting)
     if renumbered:
         renumber(made, setting["window"], setting["keep_first"])
     lost = F.cross_entropy(made(tokens).mT, targets, reduction="none")
-    return lost[:, :100].mean().item(), lost[:, 200:].mean().item()
+    at = torch.arange(tokens.size(1)).expand_as(tokens)
+    newline = torch.where(tokens == 0, at, -RECENT).cummax(dim=1).values
+    late, near = at >= 200, at - newline < RECENT
+    parts = (at < 100, late, late & near, late & ~near)
+    return tuple(lost[part].mean().item() for part in parts)
 
 
 def renumber(made: DecoderModel, window: int, keep: int) -> None:
@@ -251,7 +301,7 @@ def renumber(made: DecoderModel, window: int, keep: int) -> None:
 
 
 @cache
-def all_streams() -> dict[str, tuple[float, float]]:
+def all_streams() -> dict[str, tuple[float, ...]]:
     """Return the nats of a character in each case of the table of streams."""
     window = {"window": RECENT}
     return {
@@ -266,24 +316,33 @@ def all_streams() -> dict[str, tuple[float, float]]:
 def stream(language: str) -> str:
     """Return what several stories in a row cost."""
     text = texts(__file__, "stream", language)
-    rows = [(text[name], *(f"{x:.2f}" for x in pair)) for name, pair in all_streams().items()]
+    found = all_streams().items()
+    rows = [(text[name], *(f"{x[i]:.2f}" for i in (0, 2, 3))) for name, x in found]
     return f"{table(text['header'], rows)}\n\n{text['caption']}"
 
 
 @torch.no_grad()
-def newline_weight() -> tuple[float, float]:
-    """Return the most that a head of layer 2 gives the newline from 64 on, and an even share."""
+def newline_weight() -> tuple[list[float], float]:
+    """Return what each head of layer 2 gives the newline late in a story, and an even share."""
     tokens, targets = held_out()
-    weights = model()(tokens, need_weights=True)[1][1][..., 64:, 0]  # b h n
-    seen = (targets[:, 64:] >= 0).unsqueeze(1)
+    weights = model()(tokens, need_weights=True)[1][1][..., BEGIN:, 0]  # b h n
+    seen = (targets[:, BEGIN:] >= 0).unsqueeze(1)
     by_head = (weights * seen).sum((0, 2)) / seen.sum()
-    places = torch.arange(64, tokens.size(1)) + 1.0
+    places = torch.arange(BEGIN, tokens.size(1)) + 1.0
     even = (seen[:, 0] / places).sum() / seen.sum()
-    return by_head.max().item(), even.item()
+    return sorted(by_head.tolist()), even.item()
+
+
+def in_one_layer(layer: int) -> float:
+    """Return the nats of a late character with the first window of the table in one layer."""
+    made = model()
+    made.blocks[layer].attention.window = WINDOWS[0]
+    return judged(made)
 
 
 TABLES: dict[str, Callable[[str], str]] = {
     "counts": counts,
+    "two_sided": two_sided,
     "sizes": sizes,
     "trained": trained,
     "spent": spent,
@@ -295,33 +354,33 @@ TABLES: dict[str, Callable[[str], str]] = {
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     found, told = all_cases()[WINDOWS[0]], all_streams()
-    weight, even = newline_weight()
+    weights, even = newline_weight()
     gemma, whole = gib(MODELS[0], LENGTHS[-1])
     timed = load(__file__)["time"]
     drained = (found["window"] - found["empty"]) / (found["window"] - found["all"])
-    reach = example("checkpoints/window/reach")["gradient"]
-    sizes_4 = reach(4)
+    sizes = example("checkpoints/window/reach")["gradient"](4)
+    untrained = [influence(model_of(LAYERS["local-local"], seed).eval()) for seed in SEEDS]
     return {
         "alphabet": str(len(ALPHABET)),
-        "blocks_faster": f"{timed('time', way='causal') / timed('time', way='blocks'):.1f}",
         "even": f"{100 * even:.0f}%",
-        "flex_faster": f"{timed('time', way='causal') / timed('time', way='flex'):.1f}",
         "gemma": f"{gemma:.1f} GiB",
         "gemma_all": f"{whole:.0f} GiB",
         "guess": f"{math.log(len(ALPHABET)):.2f}",
-        "kept": f"{found['first']:.2f}",
+        "in_layer_1": f"{in_one_layer(0):.3f}",
+        "in_layer_2": f"{in_one_layer(1):.3f}",
         "length": f"{LENGTHS[-1]:,}",
         "ln_5": f"{math.log(5):.2f}",
         "ln_8": f"{math.log(8):.2f}",
         "ln_12": f"{math.log(12):.2f}",
-        "lost": f"{found['window']:.2f}",
         "mask_slower": f"{timed('time', way='mask') / timed('time', way='causal'):.1f}",
         "part": f"{100 * drained:.0f}%",
-        "reach_beyond": f"{100 * (sizes_4[8:].sum() / sizes_4.sum()).item():.0f}%",
-        "right": f"{found['all']:.2f}",
+        "reach_beyond": f"{100 * (sizes[8:].sum() / sizes.sum()).item():.0f}%",
         "stream_all": f"{told['all'][1]:.1f}",
+        "stream_window": f"{told['window'][1]:.1f}",
         "times": f"{found['window'] / found['all']:.0f}",
         "trained_beyond": f"{100 * mean('beyond', 'local-local'):.0f}%",
         "transformers": ".".join(version("transformers").split(".")[:2]),
-        "weight": f"{100 * weight:.0f}%",
+        "untrained_beyond": f"{100 * sum(untrained) / len(untrained):.0f}%",
+        "weight": f"{100 * weights[-1]:.0f}%",
+        "weight_others": ", ".join(f"{100 * weight:.0f}%" for weight in weights[:-1]),
     }

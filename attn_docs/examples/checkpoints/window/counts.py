@@ -3,6 +3,7 @@ import collections
 
 import torch
 from transformers import (
+    Gemma3TextConfig,
     GPTNeoConfig,
     LongformerConfig,
     MiMoV2FlashConfig,
@@ -11,8 +12,10 @@ from transformers import (
     masking_utils,
 )
 from transformers.modeling_flash_attention_utils import _process_flash_attention_kwargs
+from transformers.models.gemma3.modeling_gemma3 import _bidirectional_window_overlay
 from transformers.models.gpt_neo.modeling_gpt_neo import GPTNeoSelfAttention
 from transformers.models.longformer.modeling_longformer import LongformerSelfAttention
+from transformers.models.t5gemma2 import modeling_t5gemma2
 
 from attn_docs import sliding_window_mask
 
@@ -39,18 +42,28 @@ found["attn_docs"] = count(sliding_window_mask(n, window=W))
 causal = masking_utils.sliding_window_causal_mask_function(W)
 found["transformers mask"] = count(causal(0, 0, q, k))
 found["transformers cache"] = cached(cache_utils.DynamicSlidingWindowLayer(W))
-assert cached(cache_utils.StaticSlidingWindowLayer(n, W)) == found["transformers cache"]
+static = cached(cache_utils.StaticSlidingWindowLayer(n, W))
+assert static == found["transformers cache"] == found["transformers mask"]
 knows = collections.defaultdict(bool, window_size=True)
 passed = _process_flash_attention_kwargs(n, n, True, sliding_window=W, supports_mapping=knows)
 found["transformers to flash"] = count(flash(passed["window_size"][0]))
 sizes = {"hidden_size": 8, "num_heads": 2, "max_position_embeddings": n, "window_size": W}
 neo = GPTNeoConfig(num_layers=2, attention_types=[[["global", "local"], 1]], **sizes)
 found["gpt neo"] = count(GPTNeoSelfAttention(neo, "local").bias[0, 0])
+found["vllm"] = count(flash(W - 1))  # "self.sliding_window = (sliding_window - 1, 0)"
+found["llama.cpp"] = count((q >= k) & ~(q - k >= W))  # hides keys with "p1 - p0 >= n_swa"
 found["flash"] = count(flash(W))
+found["flex recipe"] = count((q >= k) & (q - k <= W))  # "q_idx - kv_idx <= SLIDING_WINDOW"
 found["mistral paper"] = count((q - W <= k) & (k <= q))  # "between i - W and i"
 found["mimo"] = MiMoV2FlashConfig(sliding_window_size=W).sliding_window
 two_sided = masking_utils.sliding_window_bidirectional_mask_function(W)
 found["transformers two-sided"] = count(two_sided(0, 0, q, k))
+passed = _process_flash_attention_kwargs(n, n, False, sliding_window=W, supports_mapping=knows)
+found["t5gemma to flash"] = count(flash(*passed["window_size"]))  # its layer passes W itself
+embed = Gemma3TextConfig(sliding_window=W, use_bidirectional_attention=True).sliding_window
+found["embeddinggemma"] = count(_bidirectional_window_overlay(embed)(0, 0, q, k))
+two = modeling_t5gemma2.sliding_window_mask_function(W, is_causal=False)
+found["t5gemma 2"] = count(two(0, 0, q, k))
 half = ModernBertConfig(local_attention=W).sliding_window
 halved = masking_utils.sliding_window_bidirectional_mask_function(half)
 found["modernbert"] = count(halved(0, 0, q, k))
@@ -70,9 +83,15 @@ for name, keys in found.items():
 #> transformers cache     4 keys
 #> transformers to flash  4 keys
 #> gpt neo                4 keys
+#> vllm                   4 keys
+#> llama.cpp              4 keys
 #> flash                  5 keys
+#> flex recipe            5 keys
 #> mistral paper          5 keys
 #> mimo                   5 keys
 #> transformers two-sided 9 keys
+#> t5gemma to flash       7 keys
+#> embeddinggemma         5 keys
+#> t5gemma 2              4 keys
 #> modernbert             5 keys
 #> longformer             5 keys
