@@ -217,7 +217,8 @@ def load_decoder(folder: str | Path, *, dtype: torch.dtype = torch.float32) -> D
     tied = model.output.weight is model.token_embedding.weight
     embedding = weights.get("token_embedding.weight")
     if tied and embedding is not None:
-        if not weights.setdefault("output.weight", embedding).equal(embedding):
+        same = weights.setdefault("output.weight", embedding).equal(embedding)
+        if not same:
             raise ValueError("tie_word_embeddings must be false where lm_head differs; got true")
     model.load_state_dict(weights, assign=True)
     if tied:

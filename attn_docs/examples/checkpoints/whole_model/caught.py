@@ -35,4 +35,4 @@ for name, loaded in {
 #> gate and up swapped   0.146, 0.515, 0.428 ' slees in ree. on . et'
 #> default theta         0.000, 0.129, 0.180 ' om hen ann ann ax a a'
 #> window of 17, not 16  0.000, 0.000, 0.021 ' naps in the hay. it d'
-#> q and k norms swapped 0.000, 0.029, 0.006 ' sleeps in the hay. it'
+#> q and k norms swapped 0.000, 0.029, 0.006 the same story

@@ -18,7 +18,7 @@ tokenizer = AutoTokenizer.from_pretrained(folder)
 messages = [{"role": "user", "content": "who sleeps."}]
 options = {"add_generation_prompt": True}
 print(repr(tokenizer.apply_chat_template(messages, tokenize=False, **options)))
-#>
+#> 'user says who sleeps.\nassistant says '
 prompt = tokenizer.apply_chat_template(messages, return_dict=False, **options)
 print(prompt[:6], len(prompt))  # what write() takes
-#>
+#> [23, 21, 7, 20, 1, 21] 37

@@ -15,15 +15,9 @@ for name, told in header.items():
     if name.startswith(("model.layers.0.self_attn.", "model.embed")):
         print(f"{name.removeprefix('model.'):40} {told['dtype']} {told['shape']}")
 #> embed_tokens.weight                      F32 [29, 48]
-#> layers.0.input_layernorm.weight          F32 [48]
-#> layers.0.mlp.down_proj.weight            F32 [48, 96]
-#> layers.0.mlp.gate_proj.weight            F32 [96, 48]
-#> layers.0.mlp.up_proj.weight              F32 [96, 48]
-#> layers.0.post_attention_layernorm.weight F32 [48]
 #> layers.0.self_attn.k_norm.weight         F32 [16]
 #> layers.0.self_attn.k_proj.weight         F32 [32, 48]
 #> layers.0.self_attn.o_proj.weight         F32 [48, 64]
 #> layers.0.self_attn.q_norm.weight         F32 [16]
 #> layers.0.self_attn.q_proj.weight         F32 [64, 48]
 #> layers.0.self_attn.v_proj.weight         F32 [32, 48]
-#> norm.weight                              F32 [48]

@@ -15,7 +15,7 @@ for wrong in (
     except ValueError as error:
         print(error)
 #> model_type must be one of llama, mistral, qwen2, qwen3; got 'gemma3_text'
-#> hidden_act must be 'silu'; got 'gelu_pytorch_tanh'
+#> is_causal must be True; got False
 #> final_logit_softcapping must be absent, because qwen3 here does not know it; got 30.0
 #> quantization_config must be absent, because qwen3 here does not know it; got {'bits': 4}
 #> rope_type must be one of default, linear, llama3, yarn; got 'longrope'
