@@ -131,7 +131,6 @@ def numbers() -> dict[str, str]:
         "grouped_times": f"{spent['cache'] / spent['grouped']:.1f}",
         "ring_times": f"{spent['grouped'] / spent['ring']:.1f}",
         "window_prefill": f"{seconds('ring') / seconds('cache'):.1f}",
-        "grouped_short": f"{short['cache'] / short['grouped']:.1f}",
         "memory_times": f"{held('cache') / held('ring'):.0f}",
         "weights": f"{weights / 2**20:.0f}",
         "ring_short": f"{short['ring']:.1f}",
