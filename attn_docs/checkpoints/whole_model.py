@@ -35,7 +35,7 @@ NAMES = {
 # The entries that decide the numbers: those of all four, and those that only some have.
 _SHARED = {
     "model_type", "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
-    "num_attention_heads", "num_key_value_heads", "head_dim", "hidden_act", "rms_norm_eps",
+    "num_attention_heads", "num_key_value_heads", "head_dim", "rms_norm_eps",
     "tie_word_embeddings", "rope_parameters", "rope_scaling", "rope_theta",
     "max_position_embeddings",
 }  # fmt: skip
@@ -46,11 +46,26 @@ _OWN = {
     "qwen2": _QWEN,
     "qwen3": {"attention_bias", *_QWEN},
 }
-# Those that do not: names, versions, tokens that begin and end a text, what only training uses.
+# Those that do not. False for most names means "without it", but not for these.
+_ONLY = {"hidden_act": "silu", "is_causal": True}
 _WITHOUT_EFFECT = {
-    "architectures", "transformers_version", "_name_or_path", "torch_dtype", "dtype", "use_cache",
-    "bos_token_id", "eos_token_id", "pad_token_id", "initializer_range", "attention_dropout",
-    "pretraining_tp", "return_dict", "id2label", "label2id", "chunk_size_feed_forward",
+    # what the model is called, who wrote the file, in which type
+    "architectures", "transformers_version", "_name_or_path", "name_or_path", "_commit_hash",
+    "torch_dtype", "dtype", "is_llama_config", "unsloth_fixed", "unsloth_version",
+    "transformers.js_config", "auto_map",  # other programs' notes, and code that nobody runs here
+    # how transformers calls it and what it returns
+    "use_cache", "return_dict", "output_attentions", "output_hidden_states", "torchscript",
+    "_attn_implementation", "_attn_implementation_autoset", "attn_implementation",
+    "chunk_size_feed_forward", "pretraining_tp",  # the same product in pieces
+    # tokens and lengths, and how to choose the next token
+    "bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id", "sep_token_id",
+    "tokenizer_class", "max_length", "max_sequence_length", "model_max_length", "min_length",
+    "do_sample", "temperature", "top_k", "top_p", "typical_p", "num_beams", "num_beam_groups",
+    "num_return_sequences", "repetition_penalty", "length_penalty", "diversity_penalty",
+    "no_repeat_ngram_size", "encoder_no_repeat_ngram_size",
+    # training, and other heads than the one for text
+    "initializer_range", "attention_dropout", "neftune_noise_alpha", "finetuning_task",
+    "id2label", "label2id", "num_labels", "problem_type", "task_specific_params",
 }  # fmt: skip
 _YARN = ("beta_fast", "beta_slow", "truncate", "attention_factor", "mscale", "mscale_all_dim")
 _ROPE = {
@@ -72,7 +87,8 @@ def decoder_from_config(config: Mapping[str, Any]) -> DecoderModel:
     Llama, Mistral, Qwen2 and Qwen3 share this shape: RMS norms, rotary positions, grouped heads.
     Qwen3 normalises queries and keys, Qwen2 gives their projections a bias, and Mistral and both
     Qwens can have layers with a window. Whatever the model cannot hold is refused with its name
-    and value, and so is an entry that this function does not know, unless it is None or False.
+    and value, and so is an entry that this function does not know, unless it is None or False or
+    says nothing about the numbers (`torch_dtype`, `use_cache`, `auto_map`, …).
 
     Args:
         config: What `json.load` makes of the file, in today's form (`rope_parameters`) or the one
@@ -164,7 +180,8 @@ def load_decoder(folder: str | Path, *, dtype: torch.dtype = torch.float32) -> D
     Args:
         folder: With `config.json` and either `model.safetensors` or `model.safetensors.index.json`
             and the files that it names.
-        dtype: Of the model's weights; those in the files are converted.
+        dtype: Of the model's weights; those in the files are converted, one file after the
+            other, so that while loading the largest file is held besides.
 
     Returns:
         The model, in evaluation.
@@ -189,19 +206,23 @@ def load_decoder(folder: str | Path, *, dtype: torch.dtype = torch.float32) -> D
     """
     check_float_dtype("dtype", dtype)
     folder = Path(folder)
-    model = decoder_from_config(json.loads((folder / "config.json").read_text("utf-8"))).to(dtype)
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    with torch.device("meta"):  # shapes without numbers: the files bring those
+        model = decoder_from_config(config)
     load_file = import_module("safetensors.torch").load_file  # attn_docs itself needs torch alone
     weights: dict[str, Tensor] = {}
-    for file in _files(folder):
-        weights |= load_file(file)
+    for file in _files(folder):  # a copy, since load_file's tensors are the file
+        weights |= {name: x.to(dtype, copy=True) for name, x in load_file(file).items()}
     weights = rename_weights(weights)
-    if model.output.weight is model.token_embedding.weight:
-        embedding = weights.get("token_embedding.weight")
-        if embedding is not None and not weights.setdefault("output.weight", embedding).equal(
-            embedding
-        ):
+    tied = model.output.weight is model.token_embedding.weight
+    embedding = weights.get("token_embedding.weight")
+    if tied and embedding is not None:
+        same = weights.setdefault("output.weight", embedding).equal(embedding)
+        if not same:
             raise ValueError("tie_word_embeddings must be false where lm_head differs; got true")
-    model.load_state_dict(weights)
+    model.load_state_dict(weights, assign=True)
+    if tied:
+        model.output.weight = model.token_embedding.weight
     return model.eval()
 
 
@@ -219,10 +240,10 @@ def _refuse(config: Mapping[str, Any]) -> None:
     kind = config.get("model_type")
     if kind not in _OWN:
         raise ValueError(f"model_type must be one of {', '.join(_OWN)}; got {kind!r}")
-    act = config.get("hidden_act", "silu")
-    if act != "silu":
-        raise ValueError(f"hidden_act must be 'silu'; got {act!r}")
-    _refuse_others(config, _SHARED | _OWN[kind] | _WITHOUT_EFFECT, kind)
+    for name, only in _ONLY.items():
+        if config.get(name, only) != only:
+            raise ValueError(f"{name} must be {only!r}; got {config[name]!r}")
+    _refuse_others(config, _SHARED | _ONLY.keys() | _OWN[kind] | _WITHOUT_EFFECT, kind)
 
 
 def _refuse_others(entries: Mapping[str, Any], known: set[str], who: str) -> None:

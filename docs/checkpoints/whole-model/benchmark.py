@@ -1,10 +1,11 @@
-"""One new token of a whole model: without a cache, with one, with grouped heads, with rings."""
+"""A token and a prompt of a whole model: no cache, a cache, grouped heads, rings; transformers."""
 
 import time
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
+from transformers import DynamicCache, Qwen3Config, Qwen3ForCausalLM
 
 from attn_docs import KVCache, decoder_from_config
 from attn_docs.model import DecoderModel
@@ -70,6 +71,34 @@ def decode(step: str, length: int) -> Callable[[], Tensor]:
     return step_
 
 
+def prefill(step: str, length: int) -> Callable[[], Tensor]:
+    """Return the call that reads a text into empty caches, for the logits after its end."""
+    model, tokens = model_of(step), torch.arange(length)[None] % int(str(SHAPE["vocab_size"]))
+
+    def read() -> Tensor:
+        output: Tensor = model(tokens, caches=model.new_caches(1, length))
+        return output[:, -1]
+
+    return read
+
+
+def theirs(length: int) -> Callable[[], Tensor]:
+    """Return the step with a cache as transformers takes it, with a model of the same shape."""
+    torch.manual_seed(0)
+    given = {name: value for name, value in SHAPE.items() if name != "model_type"}
+    model = Qwen3ForCausalLM(Qwen3Config(**given)).eval()
+    tokens = torch.arange(length)[None] % int(str(SHAPE["vocab_size"]))
+    past = DynamicCache(config=model.config)
+    model(tokens[:, :-1], past_key_values=past)
+
+    def step_() -> Tensor:
+        output: Tensor = model(tokens[:, -1:], past_key_values=past).logits
+        past.crop(-1)  # the same token each time
+        return output[:, -1]
+
+    return step_
+
+
 @torch.no_grad()
 def measure() -> dict[str, Measurement]:
     """Measure on one thread: the least processor time of a step, the ways taking turns."""
@@ -77,8 +106,19 @@ def measure() -> dict[str, Measurement]:
     with one_thread():
         for length in LENGTHS:
             calls = {step: decode(step, length) for step in STEPS}
+            if length == LENGTHS[-1]:
+                calls["theirs"] = theirs(length)
             spent = least_seconds(list(calls.values()), SECONDS, clock=time.process_time)
             for step, seconds in zip(calls, spent, strict=True):
                 of = {"step": step, "tokens": length, "kernel": kernel_of(calls[step])}
                 values.append({**of, "quantity": "time", "value": 1000 * seconds, "unit": "ms"})
-    return {"per_token": measurement(values, threads=1)}
+        prompts = []
+        calls = {step: prefill(step, LENGTHS[-1]) for step in STEPS if STEPS[step][1]}
+        spent = least_seconds(list(calls.values()), 3 * SECONDS, clock=time.process_time)
+        for step, seconds in zip(calls, spent, strict=True):
+            of = {"step": step, "tokens": LENGTHS[-1], "kernel": kernel_of(calls[step])}
+            prompts.append({**of, "quantity": "time", "value": seconds, "unit": "s"})
+    return {
+        "per_token": measurement(values, threads=1),
+        "per_prompt": measurement(prompts, threads=1),
+    }

@@ -6,6 +6,7 @@ from attn_docs.model.language_model import continue_text, encode
 model = tiny_qwen3().requires_grad_(False)
 prompt = "mia has a red dog and tom has a black cat. the cat"
 tokens, weights = encode("\n" + prompt)[None], model.state_dict()
+story = continue_text(model, prompt)  # ... sleeps in the hay. it dreams of milk. ...
 
 
 def called(names):  # the weights as a file would have them that calls some otherwise
@@ -28,9 +29,10 @@ for name, loaded in {
     loaded.requires_grad_(False)
     off = (loaded(tokens) - model(tokens)).norm(dim=-1)[0] / model(tokens).norm(dim=-1)[0]
     shown = ", ".join(f"{off[place]:.3f}" for place in (0, 15, -1))
-    written = continue_text(loaded, prompt)[len(prompt) :][:22]
-    print(f"{name:21} {shown} {written!r}")
+    written = continue_text(loaded, prompt)
+    same = "the same story" if written == story else repr(written[len(prompt) :][:22])
+    print(f"{name:21} {shown} {same}")
 #> gate and up swapped   0.146, 0.515, 0.428 ' slees in ree. on . et'
 #> default theta         0.000, 0.129, 0.180 ' om hen ann ann ax a a'
 #> window of 17, not 16  0.000, 0.000, 0.021 ' naps in the hay. it d'
-#> q and k norms swapped 0.000, 0.029, 0.006 ' sleeps in the hay. it'
+#> q and k norms swapped 0.000, 0.029, 0.006 the same story

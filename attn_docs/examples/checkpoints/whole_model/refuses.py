@@ -1,9 +1,10 @@
 from attn_docs import decoder_from_config
 from attn_docs.checkpoints.tiny_qwen3 import CONFIG
 
+decoder_from_config(CONFIG | {"is_llama_config": True, "unsloth_fixed": True})  # say nothing
 for wrong in (
     {"model_type": "gemma3_text"},
-    {"hidden_act": "gelu_pytorch_tanh"},
+    {"is_causal": False},
     {"final_logit_softcapping": 30.0},
     {"quantization_config": {"bits": 4}},
     {"rope_parameters": {"rope_type": "longrope", "rope_theta": 10000.0}},
@@ -14,7 +15,7 @@ for wrong in (
     except ValueError as error:
         print(error)
 #> model_type must be one of llama, mistral, qwen2, qwen3; got 'gemma3_text'
-#> hidden_act must be 'silu'; got 'gelu_pytorch_tanh'
+#> is_causal must be True; got False
 #> final_logit_softcapping must be absent, because qwen3 here does not know it; got 30.0
 #> quantization_config must be absent, because qwen3 here does not know it; got {'bits': 4}
 #> rope_type must be one of default, linear, llama3, yarn; got 'longrope'

@@ -1,6 +1,7 @@
 # pip install safetensors tokenizers
 import json
 import tempfile
+from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer
@@ -8,17 +9,20 @@ from tokenizers import Tokenizer
 from attn_docs import load_decoder
 from attn_docs.checkpoints.tiny_qwen3 import save_tiny_qwen3
 
-folder = save_tiny_qwen3(tempfile.mkdtemp())  # or yours: Path("/models/Qwen3-0.6B")
+path = save_tiny_qwen3(tempfile.mkdtemp())  # or yours: path = "Qwen3-0.6B"
 
+folder = Path(path)
 model = load_decoder(folder)
 tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-stop = json.loads((folder / "generation_config.json").read_text())["eos_token_id"]
+ends = folder / "generation_config.json"
+ends = ends if ends.exists() else folder / "config.json"  # base models often have no other
+stop = json.loads(ends.read_text())["eos_token_id"]
 stop = {stop} if isinstance(stop, int) else set(stop)  # one token, or a list
 
 
 @torch.no_grad()
-def write(prompt, most=200, temperature=0.0):
-    tokens = torch.tensor([tokenizer.encode(prompt).ids])  # 1 n
+def write(prompt, most=200, temperature=0.0):  # a prompt of token numbers
+    tokens = torch.tensor([prompt])  # 1 n
     caches = model.new_caches(batch=1, capacity=tokens.size(1) + most)
     for _ in range(most):  # first the prompt (prefill), then one token at a time (decode)
         logits = model(tokens, caches=caches)[:, -1]  # 1 vocab
@@ -31,6 +35,6 @@ def write(prompt, most=200, temperature=0.0):
         yield tokens.item()
 
 
-prompt = "\nmia has a red dog and tom has a black cat. the cat"
+prompt = tokenizer.encode("\nmia has a red dog and tom has a black cat. the cat").ids
 print(tokenizer.decode(list(write(prompt))).strip())
 #> sleeps in the hay. it dreams of milk. tom feeds the black cat.
