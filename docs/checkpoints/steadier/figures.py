@@ -38,9 +38,9 @@ def growth(language: str) -> str:
     """Draw the largest score of each way and seed while it trains, those below a cap apart."""
     text = texts(__file__, "growing", language)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 318)
+        figure = chart.new_figure(400, 274)
         for row, ways in enumerate(_PANELS):
-            axes = chart.panel(figure, _LEFT, 30 + 132 * row, _WIDTH, 108)
+            axes = chart.panel(figure, _LEFT, 30 + 110 * row, _WIDTH, 88)
             axes.set(yscale="log", xlim=(0, STEPS), ylim=(1, 3000))
             for way, colour, width, (x, y) in ways:
                 for seed in SEEDS:
@@ -56,7 +56,7 @@ def growth(language: str) -> str:
         figure.axes[0].text(
             0, 1.14, text["up"], transform=figure.axes[0].transAxes, ha="left", va="center"
         )
-        axes.text(1, -0.34, text["right"], transform=axes.transAxes, ha="right", va="center")
+        axes.text(1, -0.4, text["right"], transform=axes.transAxes, ha="right", va="center")
         return chart.finish(figure, f"{KEY}-growth", text["title"], text["desc"])
 
 
