@@ -178,12 +178,8 @@ def numbers() -> dict[str, str]:
         "cap_largest": f"{max(at('largest', 'cap')):,.0f}",
         "drawn": str(DRAWN),
         "normed": f"{worked['normed'].item():.2f}",
-        "plain_largest": f"{max(at('largest', 'plain')):,.0f}",
         "slope_200": f"{slopes['slope'][4].item():.4f}",
         "told_plain": error("told", "plain"),
-        "told_value_plain": error("told", "plain", "something"),
-        "told_difference": error("told", "differential"),
-        "absent_difference": error("absent", "differential"),
         "torch": version("torch").split("+")[0],
         "transformers": installed(),
     }
