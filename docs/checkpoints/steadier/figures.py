@@ -1,4 +1,4 @@
-"""Figures of the chapter on steadier attention: where each stands, scores that grow, a sink."""
+"""Figures of the chapter on steadier attention: a sink, scores that grow, what a cap does."""
 
 import itertools
 import math
@@ -9,37 +9,22 @@ import matplotlib.style
 import torch
 
 from attn_docs.sentence import WORDS, embeddings, projections
-from docs._kit import chart, draw
-from docs._kit.draw import ACCENT, ACCENT_2, INK, ON_ACCENT, box, canvas, finish, stage_grid, write
+from docs._kit import chart
+from docs._kit.draw import ACCENT, ACCENT_2, INK, canvas, finish, write
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import DRAWN, EVERY, SEEDS, STEPS, WAYS
+from .benchmark import CAP, DRAWN, EVERY, FLAT, SEEDS, STEPS
 
 KEY = "checkpoints-steadier"
 NOUN, SINK = 8, 4  # exp(score) of a noun and of the sink
 _UNIT = 24
-_LABELS = {"plain": (60, 1500), "norm": (330, 5), "cap": (210, 150)}
-_STYLES = {"plain": (chart.ACCENT_2, "-"), "norm": (chart.ACCENT, "-"), "cap": (chart.INK, "--")}
-
-
-def line(language: str) -> str:
-    """Draw the nine stages, and at which of them each of the six stands."""
-    text = texts(__file__, "line", language)
-    names, stands = texts(draw.__file__, "stages", language), text["stands"]
-    width, height = 106, 42
-
-    def stage(group: drawsvg.Group, name: str, x: float, y: float) -> None:
-        here = name in stands
-        box(group, x, y, width, height)
-        box(group, x, y, width, 22, lit=here)
-        told = {"font_weight": "bold", "fill": ON_ACCENT} if here else {}
-        write(group, names[name], x + width / 2, y + 11, 13, **told)
-        if here:
-            write(group, stands[name], x + width / 2, y + 31, 12)
-
-    drawing = stage_grid(width, height, stage)
-    return finish(drawing.as_svg(header=""), f"{KEY}-line", text["title"], text["desc"])
+_LEFT, _WIDTH = 46, 340
+# of each panel: a way, its colour and width, and where its name stands
+_PANELS = (
+    (("norm", chart.ACCENT, 2.4, (330, 4)), ("plain", chart.ACCENT_2, 1.4, (180, 1500))),
+    (("cap", chart.ACCENT_2, 1.4, (330, 1500)),),
+)
 
 
 def scores(way: str, seed: int) -> tuple[list[int], list[float]]:
@@ -50,26 +35,55 @@ def scores(way: str, seed: int) -> tuple[list[int], list[float]]:
 
 
 def growth(language: str) -> str:
-    """Draw the largest score of each way and seed while it trains."""
+    """Draw the largest score of each way and seed while it trains, those below a cap apart."""
     text = texts(__file__, "growing", language)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 236)
-        axes = chart.panel(figure, 46, 34, 340, 150)
-        axes.set(yscale="log", xlim=(0, STEPS), ylim=(1, 3000))
-        for way in WAYS:
-            colour, style = _STYLES[way]
-            for seed in SEEDS:
-                (drawn,) = axes.plot(
-                    *scores(way, seed), color=colour, linestyle=style, linewidth=1.6
-                )
-                drawn.set_gid(f"part:{way}-{seed}")
-        for way, (x, y) in _LABELS.items():
-            axes.text(x, y, text[way], ha="left", va="center")
-        chart.set_ticks(axes, "x", {step: str(step) for step in range(0, STEPS + 1, 100)})
-        chart.set_ticks(axes, "y", {1: "1", 10: "10", 100: "100", 1000: "1,000"})
-        axes.text(0, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")
-        axes.text(1, -0.24, text["right"], transform=axes.transAxes, ha="right", va="center")
+        figure = chart.new_figure(400, 274)
+        for row, ways in enumerate(_PANELS):
+            axes = chart.panel(figure, _LEFT, 30 + 110 * row, _WIDTH, 88)
+            axes.set(yscale="log", xlim=(0, STEPS), ylim=(1, 3000))
+            for way, colour, width, (x, y) in ways:
+                for seed in SEEDS:
+                    (drawn,) = axes.plot(*scores(way, seed), color=colour, linewidth=width)
+                    drawn.set_gid(f"part:{way}-{seed}")
+                axes.plot((x - 26, x - 6), (y, y), color=colour, linewidth=width)
+                axes.text(x, y, text[way], ha="left", va="center")
+            steps = range(0, STEPS + 1, 100)
+            chart.set_ticks(axes, "x", {step: str(step) if row else "" for step in steps})
+            chart.set_ticks(axes, "y", {1: "1", 10: "10", 100: "100", 1000: "1,000"})
+        axes.axhline(CAP, color=chart.INK, linestyle="--", linewidth=1)
+        axes.text(STEPS, CAP * 0.6, text["line"], ha="right", va="center")
+        figure.axes[0].text(
+            0, 1.14, text["up"], transform=figure.axes[0].transAxes, ha="left", va="center"
+        )
+        axes.text(1, -0.4, text["right"], transform=axes.transAxes, ha="right", va="center")
         return chart.finish(figure, f"{KEY}-growth", text["title"], text["desc"])
+
+
+def cap(language: str) -> str:
+    """Draw what a cap makes of a score, and where it is flat."""
+    text = texts(__file__, "capped", language)
+    given = [4.0 * i for i in range(51)]
+    flat = CAP * math.acosh(FLAT**-0.5)  # the slope 1/cosh² is FLAT there
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(400, 200)
+        axes = chart.panel(figure, _LEFT, 30, _WIDTH, 120)
+        axes.set(xlim=(0, 200), ylim=(0, 60))
+        axes.axvspan(flat, 200, color=chart.ACCENT_2, alpha=0.15, linewidth=0)
+        axes.plot((0, 60), (0, 60), color=chart.INK, linestyle="--", linewidth=1)
+        (drawn,) = axes.plot(
+            given, [CAP * math.tanh(s / CAP) for s in given], color=chart.ACCENT, linewidth=2.4
+        )
+        drawn.set_gid("part:capped")
+        axes.text(66, 57, text["plain"], ha="left", va="center")
+        axes.text(84, 38, text["capped"], ha="left", va="center")
+        axes.text((flat + 200) / 2, 20, text["flat"][0], ha="center", va="center")
+        axes.text((flat + 200) / 2, 11, text["flat"][1], ha="center", va="center")
+        chart.set_ticks(axes, "x", {s: str(s) for s in range(0, 201, 50)})
+        chart.set_ticks(axes, "y", {s: str(s) for s in range(0, 51, 25)})
+        axes.text(0, 1.14, text["up"], transform=axes.transAxes, ha="left", va="center")
+        axes.text(1, -0.3, text["right"], transform=axes.transAxes, ha="right", va="center")
+        return chart.finish(figure, f"{KEY}-cap", text["title"], text["desc"])
 
 
 def shares(first: int) -> tuple[list[str], list[int]]:
@@ -106,4 +120,4 @@ def sink(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-sink", text["title"], desc)
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"line": line, "growth": growth, "sink": sink}
+FIGURES: dict[str, Callable[[str], str]] = {"sink": sink, "growth": growth, "cap": cap}

@@ -7,24 +7,41 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
+import torch
 from torch import nn
 
+from attn_docs.model.induction import SYMBOLS
 from docs._kit.examples import example
 from docs._kit.markdown import table
 from docs._kit.measured import Measurement, load
 from docs._kit.text import texts
 
-from .benchmark import CAP, DRAWN, KEYS, RATES, REPAIRS, SEEDS, STEPS, TASK_STEPS, TASKS, WAYS
+from .benchmark import (
+    CAP,
+    DRAWN,
+    EXAMINED,
+    KEYS,
+    RATES,
+    REPAIRS,
+    SEEDS,
+    STEPS,
+    TASK_STEPS,
+    TASKS,
+    WAYS,
+    asked,
+)
 
 HEAD, HEADS, KV_HEADS = 8, 4, 2  # of the layers that are made and looked at
 # name, folder of transformers, its prefix there, that of its configuration, and a layer
 MODELS = {
     "Llama": ("llama", "Llama", "Llama", 0),
+    "Mistral": ("mistral", "Mistral", "Mistral", 0),
     "Gemma 2": ("gemma2", "Gemma2", "Gemma2", 0),
     "Gemma 3": ("gemma3", "Gemma3", "Gemma3Text", 0),
     "Gemma 4": ("gemma4", "Gemma4Text", "Gemma4Text", 0),
     "Qwen3": ("qwen3", "Qwen3", "Qwen3", 0),
     "OLMo 2": ("olmo2", "Olmo2", "Olmo2", 0),
+    "Olmo 3": ("olmo3", "Olmo3", "Olmo3", 0),
     "gpt-oss": ("gpt_oss", "GptOss", "GptOss", 0),
     "MiMo-V2-Flash": ("mimo_v2_flash", "MiMoV2Flash", "MiMoV2Flash", 1),
     "Granite SWA": ("granite_swa", "GraniteSWA", "GraniteSWA", 0),
@@ -62,8 +79,16 @@ def growth(language: str) -> str:
         every = (of_seeds(found, "accuracy", way=way, rate=str(rate)) for rate in RATES)
         rows.append((text[way], *(ranged(values, text["range"]) for values in every)))
     header = (text["rate"], *(str(rate) for rate in RATES))
-    caption = text["caption"].format(steps=STEPS, cap=f"{CAP:.0f}")
+    told = {"symbols": len(SYMBOLS), "guess": f"{1 / len(SYMBOLS):.2f}"}
+    caption = text["caption"].format(steps=STEPS, cap=f"{CAP:.0f}", **told)
     return f"{table(header, rows)}\n\n{found.caption(caption, language)}"
+
+
+def zeros(task: str) -> tuple[str, str]:
+    """Return the error of answering zero always, where that is right and where it is not."""
+    *_, answer = asked(EXAMINED, torch.Generator().manual_seed(12345), task)
+    something = (answer != 0).any(-1)
+    return "0.000", f"{answer[something].square().mean():.3f}"
 
 
 def repairs(language: str) -> str:
@@ -77,6 +102,7 @@ def repairs(language: str) -> str:
             for quantity in ("nothing", "something")
         )
         rows.append((text[way], *cells))
+    rows.append((text["zero"], *(cell for task in TASKS for cell in zeros(task))))
     caption = text["caption"].format(steps=f"{TASK_STEPS:,}", keys=KEYS)
     return f"{table(text['header'], rows)}\n\n{found.caption(caption, language)}"
 
@@ -143,20 +169,15 @@ def numbers() -> dict[str, str]:
     def error(task: str, way: str, quantity: str = "nothing") -> str:
         return f"{statistics.mean(of_seeds(stored['repairs'], quantity, task=task, way=way)):.3f}"
 
-    slopes = example("checkpoints/steadier/capped")
+    flat = sorted(at("flat", "cap"))
+    slopes, worked = example("checkpoints/steadier/capped"), example("checkpoints/steadier/sized")
     return {
-        "absent_gate": error("absent", "gate"),
         "absent_plain": error("absent", "plain"),
-        "absent_sink": error("absent", "sink"),
-        "cap_flat_most": f"{max(at('flat', 'cap')):.0%}",
+        "cap_flat_least": f"{flat[1]:.0%}",
+        "cap_flat_most": f"{flat[-1]:.0%}",
         "cap_largest": f"{max(at('largest', 'cap')):,.0f}",
         "drawn": str(DRAWN),
-        "high": str(RATES[-1]),
-        "low": str(RATES[0]),
-        "norm_accuracy": f"{min(at('accuracy', 'norm')):.2f}",
-        "norm_largest": f"{max(at('largest', 'norm')):.0f}",
-        "plain_accuracy": f"{min(at('accuracy', 'plain')):.2f}",
-        "plain_largest": f"{max(at('largest', 'plain')):,.0f}",
+        "normed": f"{worked['normed'].item():.2f}",
         "slope_200": f"{slopes['slope'][4].item():.4f}",
         "told_plain": error("told", "plain"),
         "torch": version("torch").split("+")[0],

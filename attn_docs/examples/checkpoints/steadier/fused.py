@@ -1,16 +1,23 @@
 import torch
+import torch.nn.functional as F
 
-from attn_docs import sink_attention
+from attn_docs import causal_mask, sink_attention
 
 torch.manual_seed(0)
-query, key, value = torch.randn(3, 2, 4, 64, 32).unbind()  # b h n d
-sinks = torch.randn(4)
+h, n, d = 4, 64, 32
+query, key, value = torch.randn(3, 2, h, n, d).requires_grad_().unbind()  # b h n d
+sinks = torch.randn(h, requires_grad=True)
 
-name = "_scaled_dot_product_flash_attention_for_cpu"  # private: it may change
-kernel = getattr(torch.ops.aten, name)  # it returns the log-sum-exp as well
-output, lse = kernel(query, key, value, is_causal=True)  # b h n d, b h n
-fused = torch.sigmoid(lse - sinks[:, None]).unsqueeze(-1) * output  # b h n d
+first_key, first_value = (F.pad(t, (0, 0, 1, 0)) for t in (key, value))  # b h n+1 d: zeros first
+mask = torch.zeros(n, n).masked_fill(~causal_mask(n, n), float("-inf"))
+column = sinks.view(h, 1, 1).expand(h, n, 1)
+mask = torch.cat([column, mask.expand(h, n, n)], dim=-1)  # h n n+1: the sink's score is 0 + sink
+fused = F.scaled_dot_product_attention(query, first_key, first_value, mask[None])
 
 formula = sink_attention(query, key, value, is_causal=True, sinks=sinks)
 print(torch.allclose(fused, formula, atol=1e-5))
+#> True
+
+ours, theirs = (torch.autograd.grad(o.square().sum(), sinks)[0] for o in (fused, formula))
+print(torch.allclose(ours, theirs, rtol=1e-3))
 #> True
