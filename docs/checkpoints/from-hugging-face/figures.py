@@ -133,7 +133,7 @@ def off(language: str) -> str:
                 gid=f"part:{name}",
             )
             if name in _INSIDE:
-                told = text[name].format(right=DETAILS["theta"][0].theta, wrong=detail.theta)
+                told = text[name].format(wrong=detail.theta)
                 axes.text(*_INSIDE[name], told, va="center")
             else:
                 ends[name] = seen[-1][1]

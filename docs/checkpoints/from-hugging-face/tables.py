@@ -117,14 +117,14 @@ def apart(layer: str) -> Apart:
 
 
 def all_keys(language: str) -> str:
-    """Return the table of what loads: what PyTorch says, how far off it is, and by what."""
+    """Return the table of what loads: how far off it is, and by what."""
     text = texts(__file__, "all_keys", language)
     found = example("checkpoints/from_hugging_face/all_keys")["found"]
     rows = [
-        (name, f"`{said}`", f"{near:.2f}", f"{far:.2f}", text[name.lower().replace(" ", "_")])
-        for name, (said, near, far) in found.items()
+        (name, f"{near:.2f}", f"{far:.2f}", text[name.lower().replace(" ", "_")])
+        for name, (_, near, far) in found.items()
     ]
-    return table(text["header"], rows, (0, 1, 4))
+    return table(text["header"], rows, (0, 3))
 
 
 def rounding(language: str) -> str:
