@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from transformers import LlamaConfig
+from transformers.models.llama.modeling_llama import LlamaAttention, LlamaRotaryEmbedding
 
 import attn_docs.checkpoints
 from attn_docs import (
@@ -138,6 +140,23 @@ def test_a_model_with_our_layers_gives_the_same_logits() -> None:
                     block.self_attn = Swapped(block.self_attn)
             found = model(input_ids=tokens()).last_hidden_state
         assert relative(found, right) < 1e-5, name
+
+
+def test_heads_of_real_size_are_equal_at_far_positions() -> None:
+    sizes = {"hidden_size": 42, "num_attention_heads": 6, "num_key_value_heads": 2}
+    sizes |= {"head_dim": 128, "max_position_embeddings": 131072}
+    rope = {"rope_type": "default", "rope_theta": 5e5}
+    config = LlamaConfig(**sizes, rope_parameters=rope, attn_implementation="sdpa")
+    theirs = LlamaAttention(config, layer_idx=0)
+    torch.manual_seed(0)
+    for weight in theirs.parameters():
+        nn.init.normal_(weight, std=0.3)
+    x, positions = torch.randn(2, 60, 42), 2000 * torch.arange(60)
+    cos_sin = LlamaRotaryEmbedding(config)(x, positions[None])
+    with torch.no_grad():
+        right, _ = theirs(x, cos_sin, attention_mask=None)
+        found = from_transformers(theirs)(x, is_causal=True, positions=positions)
+    assert relative(found, right) < 1e-6
 
 
 # --- copies -----------------------------------------------------------------------------------

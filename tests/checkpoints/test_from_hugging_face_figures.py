@@ -15,6 +15,7 @@ from tests.kit import parse
 
 figures = page_module("checkpoints/from-hugging-face", "figures")
 tables = page_module("checkpoints/from-hugging-face", "tables")
+benchmark = page_module("checkpoints/from-hugging-face", "benchmark")
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
@@ -35,23 +36,27 @@ def test_each_class_has_its_row(language: str) -> None:
     assert len(rows) == len(CONVERTERS)
     for row, (layer, names) in zip(rows, tables.by_layer().items(), strict=True):
         assert row.startswith(f"| {names[0].partition(',')[0]}")
-        every, some = tables.apart(layer)
-        for feature in (*every, *some):
+        for feature in itertools.chain(*tables.apart(layer)):
             assert text["parts"][feature] in row, (layer, feature)
 
 
 def test_what_sets_layers_apart_is_read_from_the_converted_ones() -> None:
-    assert tables.apart("LlamaAttention") == ((), ("llama3",))
-    assert tables.apart("Gemma2Attention") == (("cap", "scale"), ("window",))
-    assert tables.apart("GptOssAttention") == (("biases", "sinks", "yarn"), ("window",))
-    assert tables.apart("Olmo2Attention") == (("across",), ())
-    assert tables.apart("Qwen3NextAttention") == (("norms", "gate", "partial"), ())
+    assert tables.apart("LlamaAttention") == ((), (), ("llama3",))
+    assert tables.apart("Gemma2Attention") == (("cap", "scale"), ("window",), ())
+    assert tables.apart("GptOssAttention") == (("biases", "sinks", "yarn"), ("window",), ())
+    assert tables.apart("Olmo2Attention") == (("across",), (), ())
+    assert tables.apart("Qwen3NextAttention") == (("norms", "gate", "partial"), (), ())
+    assert "biases" in tables.apart("GPTNeoXAttention").models
 
 
 def test_wrong_details_show_where_the_page_says() -> None:
     found = {name: dict(points) for name, points in figures.curves().items()}
     assert found["rule"][64] < 0.01 < found["rule"][256]
     assert found["rule"][4096] > 0.3
+    assert found["rule"][16] < 0.6 * found["bfloat16"][16]
+    assert found["rule"][32] < 1.2 * found["bfloat16"][32] < 0.6 * found["rule"][64]
+    assert all(0.002 < part < 0.004 for part in found["bfloat16"].values())
+    assert found["window"][512] > 0.001  # the last query of these is the first to see 512 keys
     assert all(part == 0 for at, part in found["window"].items() if at < figures.WINDOW)
     assert found["window"][4096] > 0.02
     assert all(found[name][16] > 0.1 for name in ("pairs", "theta"))
@@ -79,9 +84,26 @@ def test_a_detail_by_a_loop() -> None:
 def test_the_figure_says_the_ends_of_its_lines(language: str) -> None:
     svg = figures.off(language)
     assert {e.get("data-part") for e in parse(svg).iter("g")} >= set(figures.DETAILS)
-    for points in figures.curves().values():
-        assert f"{points[-1][1]:.0%}" in svg
+    for name, points in figures.curves().items():
+        assert f"{points[-1][1]:.{figures.digits(name)}%}" in svg
     assert re.search("512", texts(figures.__file__, "off", language)["desc"])
+
+
+def test_one_rounding_grows_with_the_position_and_ours_has_it_as_transformers() -> None:
+    far = load(tables.__file__)["rounding"]
+    for head in benchmark.HEADS:
+        near, *_, last = (far("off", head=head, apart=step) for step in benchmark.APART)
+        assert near < 1e-5
+        assert last > 20 * near
+    assert far("off", head=128, apart=500) > 1e-4
+    again = benchmark.rounded(128, 500, 0)
+    assert 1e-4 < again < 2 * far("off", head=128, apart=500)
+
+
+def test_what_loads_and_is_wrong_has_its_reason() -> None:
+    rows = tables.all_keys("en").splitlines()[2:]
+    assert len(rows) == 6
+    assert [row.split("|")[2].strip() == "0.00" for row in rows] == [True, True] + 4 * [False]
 
 
 def test_the_numbers_of_the_sentences() -> None:

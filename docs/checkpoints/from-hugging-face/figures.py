@@ -18,7 +18,7 @@ from docs._kit.text import texts
 KEY = "checkpoints-from-hugging-face"
 HEAD, HEADS, LENGTH, WINDOW = 128, 8, 4096, 512
 ROWS = 32  # positions that are looked at between one power of two and the next
-_LEAST = 0.01
+_LEAST, _MOST = 0.001, 3.0
 
 
 class Detail(NamedTuple):
@@ -29,6 +29,7 @@ class Detail(NamedTuple):
     interleaved: bool = False
     scale: float = 1.0
     window: int = LENGTH
+    rounded: bool = False  # to bfloat16: queries, keys, values and the output
 
 
 # a head of Llama 3.1, right and with one detail wrong
@@ -38,6 +39,7 @@ DETAILS = {
     "rule": (Detail(), Detail(rule=False)),
     "scale": (Detail(), Detail(scale=(144 / 128) ** 0.5)),
     "window": (Detail(window=WINDOW), Detail(window=WINDOW - 1)),
+    "bfloat16": (Detail(), Detail(rounded=True)),
 }
 _LOOKS = {
     "theta": (chart.ACCENT_2, "-"),
@@ -45,7 +47,9 @@ _LOOKS = {
     "rule": (chart.ACCENT, "--"),
     "scale": (chart.INK, ":"),
     "window": (chart.ACCENT_2, "--"),
+    "bfloat16": (chart.INK, "-"),
 }
+_INSIDE = {"pairs": (2.2, 0.85), "theta": (18, 0.19)}  # lines that end where another ends
 
 
 def bins() -> list[Tensor]:
@@ -72,7 +76,10 @@ def outputs(detail: Detail, rows: Tensor) -> Tensor:
     query, key = rotary(query[:, :, rows], rows), rotary(key, keys)
     mask = (keys <= rows[:, None]) & (keys > rows[:, None] - detail.window)
     scale = detail.scale * HEAD**-0.5
-    return F.scaled_dot_product_attention(query, key, value, mask, scale=scale)
+    if detail.rounded:
+        query, key, value = (x.bfloat16().double() for x in (query, key, value))
+    output = F.scaled_dot_product_attention(query, key, value, mask, scale=scale)
+    return output.bfloat16().double() if detail.rounded else output
 
 
 @cache
@@ -102,25 +109,35 @@ def spread(heights: dict[str, float], gap: float) -> dict[str, float]:
     return placed
 
 
+def digits(name: str) -> int:
+    """Return how many digits of a percentage are told."""
+    return 1 if name == "bfloat16" else 0
+
+
 def off(language: str) -> str:
     """Draw how far off a layer's output is at each position, for each wrong detail."""
     text, ends, height = texts(__file__, "off", language), {}, 250
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(400, height)
         axes = chart.panel(figure, 44, 30, 230, 176)
-        axes.set(xscale="log", yscale="log", xlim=(1.9, LENGTH), ylim=(_LEAST, 1.5))
+        axes.set(xscale="log", yscale="log", xlim=(1.9, LENGTH), ylim=(_LEAST, _MOST))
         for name, points in curves().items():
+            detail = DETAILS[name][1]
             seen = [(at, part) for at, part in points if part >= _LEAST]
             colour, dash = _LOOKS[name]
             axes.plot(
                 *zip(*seen, strict=True),
                 color=colour,
                 linestyle=dash,
-                linewidth=2,
+                linewidth=1 if name == "bfloat16" else 2,
                 gid=f"part:{name}",
             )
-            ends[name] = seen[-1][1]
-        whole = torch.tensor(1.5 / _LEAST).log()
+            if name in _INSIDE:
+                told = text[name].format(wrong=detail.theta)
+                axes.text(*_INSIDE[name], told, va="center")
+            else:
+                ends[name] = seen[-1][1]
+        whole = torch.tensor(_MOST / _LEAST).log()
         shares = {n: float(torch.tensor(v / _LEAST).log() / whole) for n, v in ends.items()}
         for name, share in spread(shares, 0.085).items():
             y, end = ((height - 206 + 176 * at) / height for at in (share, shares[name]))
@@ -129,10 +146,10 @@ def off(language: str) -> str:
             figure.add_artist(lead)
             figure.text(287 / 400, y, text[name], va="center")
         chart.set_ticks(axes, "x", {n: f"{n:,}" for n in (4, 32, 256, 4096)})
-        chart.set_ticks(axes, "y", {0.01: "1%", 0.1: "10%", 1: "100%"})
+        chart.set_ticks(axes, "y", {0.001: "0.1%", 0.01: "1%", 0.1: "10%", 1: "100%"})
         figure.text(274 / 400, 12 / height, text["right"], ha="right", va="baseline")
         figure.text(0, 1 - 10 / height, text["up"], va="center")
-        told = {name: f"{points[-1][1]:.0%}" for name, points in curves().items()}
+        told = {name: f"{points[-1][1]:.{digits(name)}%}" for name, points in curves().items()}
         return chart.finish(figure, f"{KEY}-off", text["title"], text["desc"].format(**told))
 
 

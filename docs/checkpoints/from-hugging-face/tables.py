@@ -1,10 +1,10 @@
-"""The families that are converted: what sets their layers apart, and how near ours come."""
+"""What loads and is wrong, what rounding does, and the families: what sets their layers apart."""
 
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from functools import cache, partial
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import nn
 
@@ -23,6 +23,8 @@ from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 from tests.checkpoints.families import FAMILIES, Family
+
+from .benchmark import APART, HEADS, LENGTH
 
 WAYS = ("whole", "cached", "padded")
 _RULES = {"Llama3Scaling": "llama3", "YaRNScaling": "yarn", "ProportionalScaling": "proportional"}
@@ -83,22 +85,65 @@ def _of_positions(rotary: Any) -> Iterator[str]:  # noqa: ANN401
         yield _RULES[type(rotary.scaling).__name__]
 
 
+class Apart(NamedTuple):
+    """What all tested layers of a class have, some layers of one model, and some models."""
+
+    every: tuple[str, ...]
+    layers: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+
+
 @cache
-def apart(layer: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what all converted layers of a class have, and what only some of them have."""
-    found = []
+def apart(layer: str) -> Apart:
+    """Return what the converted layers of a class have, and which of them."""
+    found: list[list[tuple[str, ...]]] = []  # of each model, of each of its layers
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in by_layer()[layer]:
             family = FAMILIES[name]
             model: Any = family.build()
-            found += [
-                tuple(features(from_transformers(each, model.config), each, family))
-                for each in family.layers(model)
-            ]
-    every = tuple(one for one in found[0] if all(one in other for other in found))
-    some = dict.fromkeys(one for other in found for one in other if one not in every)
-    return every, tuple(some)
+            found.append(
+                [
+                    tuple(features(from_transformers(each, model.config), each, family))
+                    for each in family.layers(model)
+                ]
+            )
+    ones = dict.fromkeys(one for model in found for each in model for one in each)
+    every = tuple(one for one in ones if all(one in each for model in found for each in model))
+    layers = tuple(
+        one for one in ones if any(0 < sum(one in each for each in m) < len(m) for m in found)
+    )
+    return Apart(every, layers, tuple(one for one in ones if one not in every + layers))
+
+
+def all_keys(language: str) -> str:
+    """Return the table of what loads: how far off it is, and by what."""
+    text = texts(__file__, "all_keys", language)
+    found = example("checkpoints/from_hugging_face/all_keys")["found"]
+    rows = [
+        (name, f"{near:.2f}", f"{far:.2f}", text[name.lower().replace(" ", "_")])
+        for name, (_, near, far) in found.items()
+    ]
+    return table(text["header"], rows, (0, 3))
+
+
+def rounding(language: str) -> str:
+    """Return the table of one rounding's size: by head size, and by how far tokens are apart."""
+    text, measured = texts(__file__, "rounding", language), load(__file__)["rounding"]
+    header = [text["head"], *(f"{step * (LENGTH - 1):,}" for step in APART)]
+    rows = [
+        (str(head), *(power(measured("off", head=head, apart=step)) for step in APART))
+        for head in HEADS
+    ]
+    caption = measured.caption(text["caption"].format(transformers=_transformers()), language)
+    return f"{table(header, rows)}\n\n{caption}"
+
+
+def power(value: float) -> str:
+    """Return a small number with one digit, as 5 · 10⁻⁴."""
+    digit, exponent = f"{value:.0e}".split("e-")
+    raised = str(int(exponent)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{digit} · 10⁻{raised}"
 
 
 def families(language: str, layers: Collection[str] = tuple(SEPARATE)) -> str:
@@ -108,14 +153,14 @@ def families(language: str, layers: Collection[str] = tuple(SEPARATE)) -> str:
     for layer, names in by_layer().items():
         if layer not in layers:
             continue
-        every, some = apart(layer)
-        told = text["join"].join(text["parts"][one] for one in every)
-        if some:
-            rest = text["some"].format(rest=text["join"].join(text["parts"][one] for one in some))
-            told = f"{told}{text['then']}{rest}" if told else rest
+        told = [
+            text[which].format(rest=text["join"].join(text["parts"][one] for one in ones))
+            for which, ones in apart(layer)._asdict().items()
+            if ones
+        ]
         shown = list(dict.fromkeys(name.partition(",")[0] for name in names))
         cells = [_worst(measured, names, way, text["none"]) for way in WAYS]
-        rows.append((text["join"].join(shown), told or text["plain"], *cells))
+        rows.append((text["join"].join(shown), text["then"].join(told) or text["plain"], *cells))
     caption = measured.caption(text["caption"].format(transformers=_transformers()), language)
     return f"{table(text['header'], rows, (0, 1))}\n\n{caption}"
 
@@ -148,10 +193,16 @@ def numbers() -> dict[str, str]:
         "classes": str(len(CONVERTERS)),
         "other_layouts": str(len(OTHERS)),
         "scale_27b": f"{(144 / 128) ** 0.5:.2f}",
+        "scale_27b_3": f"{(168 / 128) ** 0.5:.2f}",
         "sixty": str(caught["x"].size(1)),
         "transformers": _transformers(),
         "worst": f"{1e6 * worst:.1f}",
     }
 
 
-TABLES: dict[str, Callable[[str], str]] = {"families": families, "others": others}
+TABLES: dict[str, Callable[[str], str]] = {
+    "all_keys": all_keys,
+    "families": families,
+    "others": others,
+    "rounding": rounding,
+}
