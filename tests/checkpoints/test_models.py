@@ -78,7 +78,15 @@ PUBLISHED: dict[str, dict[str, Any]] = {
 }
 # models whose keys or state depend on the width: they are built on the device without memory
 WIDTHS = {"Jamba-v0.1", "LFM3-1.7B", "Inkling", "Nemotron-H-8B", "Olmo-Hybrid-7B", "Olmo-3-7B"}
-WIDTHS |= {"Phi-3-mini-4k", "Granite-swash-2B", "Gemma-2-2B", "Mistral-7B v0.1", "Falcon-7B"}
+WIDTHS |= {
+    "Kimi-Linear-48B",
+    "Ling-3.0-Flash",
+    "Phi-3-mini-4k",
+    "Granite-swash-2B",
+    "Gemma-2-2B",
+    "Mistral-7B v0.1",
+    "Falcon-7B",
+}
 MORE = {
     "MiniCPM3-4B": {"hidden_size": 80},
     "Muse-Spark-816B": {"hidden_size": 128, "moe_hidden_size": 128},
@@ -267,9 +275,9 @@ def parameters_of(config_class: str) -> int:
 # GLM-5.3-Flash (transformers #48342); of the others only as they are commonly named
 STATED = {
     "DeepSeek-V3": 671, "DeepSeek-V3.2": 672, "GLM-5": 744, "DeepSeek-V4-Flash": 284, "GPT": 0.117,
-    "T5-small": 0.06, "Phi-3-mini-4k": 3.8, "Jamba-v0.1": 52, "Llama-4-Scout": 109, "MiniMax-M2": 230,
-    "MiMo-V2-Flash": 309, "Mistral-Small-4": 119, "Mistral-Large-4": 1050, "Inkling": 975,
-    "Ling-3.0-Flash": 124, "Hy3-preview": 295, "GLM-5.3-Flash": 320, "Mixtral-8x7B": 46.7,
+    "T5-small": 0.06, "Phi-3-mini-4k": 3.8, "Jamba-v0.1": 52, "Llama-4-Scout": 109,
+    "MiniMax-M2": 230, "MiMo-V2-Flash": 309, "Mistral-Small-4": 119, "Mistral-Large-4": 1050,
+    "Inkling": 975, "Ling-3.0-Flash": 124, "Hy3-preview": 295, "GLM-5.3-Flash": 320, "Mixtral-8x7B": 46.7,
     "Gemma-3n-E4B": 6.87, "Gemma-7B": 8.54,
 }  # fmt: skip
 
