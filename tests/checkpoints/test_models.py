@@ -277,8 +277,8 @@ STATED = {
     "DeepSeek-V3": 671, "DeepSeek-V3.2": 672, "GLM-5": 744, "DeepSeek-V4-Flash": 284, "GPT": 0.117,
     "T5-small": 0.06, "Phi-3-mini-4k": 3.8, "Jamba-v0.1": 52, "Llama-4-Scout": 109,
     "MiniMax-M2": 230, "MiMo-V2-Flash": 309, "Mistral-Small-4": 119, "Mistral-Large-4": 1050,
-    "Inkling": 975, "Ling-3.0-Flash": 124, "Hy3-preview": 295, "GLM-5.3-Flash": 320, "Mixtral-8x7B": 46.7,
-    "Gemma-3n-E4B": 6.87, "Gemma-7B": 8.54,
+    "Inkling": 975, "Ling-3.0-Flash": 124, "Hy3-preview": 295, "GLM-5.3-Flash": 320,
+    "Mixtral-8x7B": 46.7, "Gemma-3n-E4B": 6.87, "Gemma-7B": 8.54,
 }  # fmt: skip
 
 
