@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from attn_docs import KVCache, KVConfig, KVLayers, kv_cache_bytes, load_models, longest_context
 from docs._tools.page import page_module
-from tests.checkpoints.test_models import KINDS
+from tests.checkpoints.test_models import KINDS, parameters_of
 from tests.conftest import Site
 from tests.forms import without_scripts
 from tests.kit import load_exhibit, parse
@@ -125,13 +125,9 @@ def test_an_exhibit_is_wrong_and_mending_its_line_makes_it_right(name: str) -> N
 
 
 def test_what_the_page_says_of_defaults_that_are_not_the_released_model() -> None:
-    count = {}
-    for name in ("HYV4", "Qwen3_5"):
-        config = getattr(transformers, f"{name}Config")().get_text_config()
-        with torch.device("meta"):
-            made = transformers.AutoModelForCausalLM.from_config(config)
-        count[name] = round(sum(parameter.numel() for parameter in made.parameters()) / 1e9)
+    count = {name: round(parameters_of(f"{name}Config") / 1e9) for name in ("HYV4", "Qwen3_5")}
     assert count == {"HYV4": 58, "Qwen3_5": 9}
+    assert transformers.Phi3Config().sliding_window is None
     assert len(transformers.NemotronHConfig().layers_block_type) == 4
     kinds = transformers.DeepseekV4Config().layer_types
     assert "sliding_attention" not in kinds
@@ -198,6 +194,8 @@ def test_layers_are_told_as_they_are() -> None:
     assert told("gpt-oss-20b") == "12 full + 12 window 128"
     assert told("Qwen3-Next-80B") == "12 full + 36 Gated DeltaNet°"
     assert told("Mistral-Large-4") == "72 full"
+    assert told("Llama-4-Scout") == "12 full + 36 chunks of 8,192"
+    assert told("Phi-3-mini-4k") == "32 window 2,047"
     assert told("Inkling") == "11 full + 55 window 512 + convolution°"
     assert told("DeepSeek-V4-Flash") == "2 window 128 + 21 window 128 ÷4 + 20 window 128 ÷128"
 

@@ -8,8 +8,20 @@ import transformers
 from transformers import PretrainedConfig
 
 from attn_docs import KVModel, kv_cache_bytes, load_models
+from attn_docs.checkpoints.from_hugging_face import CONVERTERS
 from docs._tools.page import page_module
-from tests.checkpoints.test_models import CLASSES, READ, ROWS, arrays, default, every_read, small
+from tests.checkpoints.test_models import (
+    CLASSES,
+    PUBLISHED,
+    READ,
+    ROWS,
+    arrays,
+    built,
+    default,
+    every_read,
+    published,
+    small,
+)
 
 tables = page_module("checkpoints/models", "tables")
 MODELS = load_models()
@@ -17,35 +29,29 @@ MODELS = load_models()
 
 @cache
 def modules(name: str) -> dict[str, torch.nn.Module]:
-    """Return the modules of attention of a small copy, by name, built without memory."""
-    for auto in ("AutoModelForCausalLM", "AutoModel"):
-        try:
-            with torch.device("meta"):
-                made = getattr(transformers, auto).from_config(small(MODELS[name]))
-        except ValueError:
-            continue
-        # not what remembers by a state, and not what scores for the choice of keys
-        other = ("Delta", "Linear", "Indexer", "Mamba", "Compressor")
-        return {
-            name: module
-            for name, module in made.named_modules()
-            if "Attention" in type(module).__name__
-            and not any(o in type(module).__name__ for o in other)
-        }
-    raise AssertionError(name)
+    """Return the modules of attention of a small copy, by name."""
+    # not what remembers by a state, and not what scores for the choice of keys
+    other = ("Delta", "Linear", "Indexer", "Mamba", "Compressor")
+    return {
+        name: module
+        for name, module in built(name).named_modules()
+        if "Attention" in type(module).__name__
+        and not any(o in type(module).__name__ for o in other)
+    }
 
 
 def dictionaries(config: PretrainedConfig) -> list[dict]:
     """Return the dictionaries of rotary parameters, one for each kind of layer."""
     found = getattr(config, "rope_parameters", None) or {}
-    return [found] if "rope_type" in found else list(found.values())
+    every = [found] if "rope_type" in found else list(found.values())
+    return [given for given in every if given]  # rope_theta None: nothing is rotated
 
 
 def positions(config: PretrainedConfig) -> set[str]:
     """Return what a configuration says of position."""
     rotary, found = dictionaries(config), set()
     types = {given["rope_type"] for given in rotary}
-    found |= types & {"yarn", "llama3", "linear", "proportional"}
+    found |= types - {"default"}
     part = getattr(config, "rotary_dim", None)
     if any(g.get("partial_rotary_factor", 1) < 1 and g["rope_type"] == "default" for g in rotary):
         found.add("partial")
@@ -71,12 +77,9 @@ def positions(config: PretrainedConfig) -> set[str]:
 
 @every_read
 def test_positions_are_those_of_the_class(model: KVModel) -> None:
-    if "position" in model.elsewhere:
-        assert positions(default(model)) < set(model.position)
-        return
-    config = default(model)
-    found = positions(config)
-    if model.name == "MiniCPM3-4B" or model.key_dim:
+    found = positions(published(model))
+    assert ("position" in model.elsewhere) == (found != positions(default(model)))
+    if model.key_dim:
         found.discard("partial")  # the rotary key is a part of its own
     assert found == set(model.position)
 
@@ -129,6 +132,48 @@ def test_choices_and_states_are_those_of_the_class(model: KVModel) -> None:
     assert ("shared" in model.choice) == bool(getattr(config, "num_kv_shared_layers", 0))
     states = any(kind.state_bytes for kind in model.config.kinds)
     assert bool(model.state) == states
+
+
+# --- what the page says of names ---------------------------------------------------------------
+
+
+def names_below_attention(name: str) -> set[str]:
+    return {
+        part
+        for key, _ in built(name).named_parameters()
+        if ".self_attn." in key
+        for part in key.split(".self_attn.")[1].split(".")[:1]
+    }
+
+
+def test_gates_are_where_the_page_says() -> None:
+    gated = {model.name for model in READ if "gate" in model.steadier}
+    named = {name for name in gated if names_below_attention(name) & {"g_proj", "gate_proj"}}
+    assert {name.split("-")[0] for name in named} == {"Muse", "Ling", "LFM3"}
+    assert {name.split("-")[0] for name in gated - named} == {"Qwen3", "Qwen3.5"}
+    llama = {key for key, _ in built("Llama-2-7B").named_parameters()}
+    assert any(key.endswith("mlp.gate_proj.weight") for key in llama)
+    assert not names_below_attention("Llama-2-7B") & {"g_proj", "gate_proj"}
+
+
+def test_norms_are_where_the_page_says() -> None:
+    for name in ("Llama-4-Scout", "Muse-Glimmer-30B", "Muse-Spark-816B"):
+        assert "qk-norm" in MODELS[name].steadier
+        assert not any("norm" in part for part in names_below_attention(name))
+    for name in ("Llama4", "Cohere"):
+        assert hasattr(getattr(transformers, f"{name}Config")().get_text_config(), "use_qk_norm")
+    assert transformers.Lfm3Config().use_attention_gate
+
+
+def test_of_the_classes_of_2026_one_is_converted() -> None:
+    newest = [model.name for model in READ if model.year == 2026]
+    kinds = {type(module).__name__ for name in newest for module in modules(name).values()}
+    assert not kinds & CONVERTERS.keys()
+    assert "Gemma4TextAttention" in CONVERTERS  # its rows are on no class's defaults
+
+
+def test_no_model_before_2024_was_made_for_the_longest_text_of_the_table() -> None:
+    assert all((m.context or 0) < tables.LENGTHS[-1] for m in MODELS.values() if m.year < 2024)
 
 
 # models that are on no class's defaults, on their class with the sizes of the row
@@ -200,8 +245,10 @@ def test_what_is_not_read_from_the_class_is_named_and_really_differs() -> None:
         if model.context and "context" in model.elsewhere:
             assert default(model).max_position_embeddings != model.context
     assert {model.name for model in READ if "layers" in model.elsewhere} == {
-        "Kimi-Linear-48B", "DeepSeek-V4-Flash", "MiniMax-M3", "Nemotron-H-8B",
+        "Kimi-Linear-48B", "DeepSeek-V4-Flash", "MiniMax-M3", "Nemotron-H-8B", "Phi-3-mini-4k",
     }  # fmt: skip
+    positions_apart = {model.name for model in READ if "position" in model.elsewhere}
+    assert positions_apart == {n for n, given in PUBLISHED.items() if "sliding_window" not in given}
 
 
 def test_years_run_from_2017_to_2026() -> None:

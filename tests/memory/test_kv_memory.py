@@ -147,7 +147,7 @@ def test_the_anchors_are_of_all_models() -> None:
 def test_a_row_has_its_source_and_the_day_it_was_read(row: dict) -> None:
     # papers, the authors' model cards, the authors' code: nobody who copied from them
     publishers = ("openai-community", "openai", "tiiuae", "meta-llama", "mistralai", "Qwen")
-    publishers += ("allenai", "deepseek-ai", "MiniMaxAI")
+    publishers += ("allenai", "deepseek-ai", "MiniMaxAI", "microsoft", "openbmb")
     places = ("arxiv.org/abs", *(f"huggingface.co/{name}" for name in publishers))
     places += (CLASSES.removeprefix("https://").removesuffix("/"),)
     places += ("github.com/google/gemma_pytorch", "github.com/google-deepmind/gemma")

@@ -5,22 +5,29 @@ from collections.abc import Callable
 
 import drawsvg
 
+from attn_docs import KVModel
 from docs._kit.draw import ACCENT, ACCENT_2, INK, canvas, finish, write
 from docs._kit.text import texts
 
-from .tables import LENGTHS, MODELS, group, kib, middle
+from .tables import ENOUGH, LENGTHS, MODELS, group, kib, middle
 
 KEY = "checkpoints-models"
 YEARS = range(2017, 2027)
-LEAST, MOST = 3.5, 6000.0  # KiB, the ends of the scale
+LEAST, MOST = 0.95, 6000.0  # KiB, the ends of the scale
 TICKS = (4, 16, 64, 256, 1024, 4096)
-LEFT, TOP, TALL = 46, 92, 230
-EARLY, LATE, CROWDED = (
-    24,
-    50,
-    2023,
-)  # how wide a year is, before the first with many models and after
-SIDE = 7  # of a dot
+LEFT, TOP, TALL = 46, 92, 270
+EARLY, LATE, CROWDED = 24, 50, 2023  # width of a year before the first with many models, and after
+SIDE = 6  # of a dot
+BESIDE = 5.5  # from dot to dot of one group, year and value
+# where a model's name stands beside its dot, and whether a line leads to it
+NAMED = {
+    "GPT-3 175B": (-8, 0, "end", False),
+    "Llama-3.1-405B": (0, -11, "middle", False),
+    "Mistral-7B v0.1": (0, 13, "middle", False),
+    "Gemma-3-1B": (0, 13, "middle", False),
+    "Gemma-4-E2B": (12, 40, "end", True),
+    "DeepSeek-V4-Flash": (6, 56, "end", True),
+}
 # fill and outline of each group, from what caches most to what caches least
 GROUPS = {
     "own": (INK, INK),
@@ -54,6 +61,26 @@ def _dot(x: float, y: float, name: str, **more: object) -> drawsvg.Rectangle:
     return drawsvg.Rectangle(x - SIDE / 2, y - SIDE / 2, SIDE, SIDE, **look, **more)
 
 
+def place(name: str) -> tuple[float, float]:
+    """Return where a model's dot stands: those of one group, year and value side by side."""
+
+    def key(model: KVModel) -> tuple[int, str, float]:
+        return model.year, group(model), kib(model, LENGTHS[-1])
+
+    model = MODELS[name]
+    same = [other for other, m in MODELS.items() if key(m) == key(model)]
+    x = across(model.year, list(GROUPS).index(group(model)))
+    return x + BESIDE * (same.index(name) - (len(same) - 1) / 2), height(key(model)[-1])
+
+
+def _name(drawing: drawsvg.Drawing, name: str, x: float, y: float) -> None:
+    aside, below, anchor, led = NAMED[name]
+    if led:
+        line = {"stroke": INK, "stroke_width": 1, "stroke_opacity": 0.6}
+        drawing.append(drawsvg.Line(x, y + SIDE / 2, x, y + below - 8, **line))
+    write(drawing, name, x + aside, y + below, 11, text_anchor=anchor)
+
+
 def moved(language: str) -> str:
     """Draw each model's KiB a token at 128k in its year, and the median of the year."""
     text = texts(__file__, "moved", language)
@@ -73,12 +100,14 @@ def moved(language: str) -> str:
         x, y, half = across(year), height(middle(year)), 0.45 * wide(year)
         shown = str(year) if year >= CROWDED else f"'{year % 100}"
         write(drawing, shown, x, TOP + TALL + 14, 12)
+        if sum(model.year == year for model in MODELS.values()) < ENOUGH:
+            continue
         line = {"stroke": INK, "stroke_width": 1.5, "stroke_opacity": 0.6, "data_median": year}
         drawing.append(drawsvg.Line(x - half, y, x + half, y, **line))
-    lanes = list(GROUPS)
     for name, model in MODELS.items():
-        x = across(model.year, lanes.index(group(model)))
-        y = height(kib(model, LENGTHS[-1]))
+        x, y = place(name)
+        if name in NAMED:
+            _name(drawing, name, x, y)
         drawing.append(_dot(x, y, group(model), data_model=name))
     write(drawing, text["x"], (LEFT + end) / 2, TOP + TALL + 32, 12)
     rows = text["comma"].join(f"{year}: {middle(year):,.3g}" for year in YEARS)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from attn_docs import KVLayers, KVModel, kv_cache_bytes, load_models
+from attn_docs import KVConfig, KVLayers, KVModel, kv_cache_bytes, load_models
 from docs._kit.form import fill
 from docs._kit.text import Words, texts
 
@@ -29,6 +29,7 @@ CHAPTERS = {
     "linear": f"{PLACES}rotary-scaling/#linear",
     "yarn": f"{PLACES}rotary-scaling/#yarn",
     "llama3": f"{PLACES}rotary-scaling/#llama3",
+    "longrope": f"{PLACES}rotary-scaling/#config",
     "nope": f"{PLACES}none/",
     "nope-some": f"{PLACES}none/#layers-without",
     "qk-norm": "../steadier/#normalised",
@@ -40,7 +41,9 @@ CHAPTERS = {
     "k-eq-v": "#bytes",
     "one-projection": "#bytes",
 }
-NOT_YET = ("relative", "temperature", "indexer", "blocks", "compressed")
+NOT_YET = ("relative", "temperature", "indexer", "blocks", "compressed", "bands")
+CHUNKED = ("Llama-4-Scout",)  # its windows are chunks that do not overlap
+ENOUGH = 5  # models of a year, for a median
 PLAIN = ("own", "fewer")  # groups whose sizes say all
 CLASSES = "https://github.com/huggingface/transformers/tree/main/src/transformers/models/"
 FOLDERS = {  # of classes on which no parameters are counted
@@ -119,7 +122,8 @@ def layers(model: KVModel, text: Words) -> list[Part]:
             name = text["layer"].format(count, text[states.pop(0)])
             parts.append(Part(before, name, "", "°"))
         elif window:
-            shown = text["windowed"].format(count, f"{window:,}")
+            kind = "chunked" if model.name in CHUNKED else "windowed"
+            shown = text[kind].format(count, f"{window:,}")
             parts.append(Part(before, shown, WINDOW, f" ÷{ratio}" if ratio else ""))
         else:
             parts.append(Part(before, text["full"].format(count), "", ""))
@@ -208,11 +212,16 @@ def middle(year: int) -> float:
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    long = {name: kib(model, LENGTHS[-1]) for name, model in MODELS.items()}
+    reach = [m for m in MODELS.values() if (m.context or 0) >= LENGTHS[-1]]
+    long = {model.name: kib(model, LENGTHS[-1]) for model in reach}
     newest = [model for model in MODELS.values() if model.year == 2026]
     groups = Counter(map(group, newest))
     hybrid, both = MODELS["Qwen3-Next-80B"].config, MODELS["Gemma-4-31B"].config
     full, state = hybrid.kinds
+    llama = MODELS["Llama-3.1-8B"]
+    latent, remembering = MODELS["Kimi-Linear-48B"].config.kinds
+    kimi = KVConfig(layers=[replace(latent, count=6), replace(remembering, count=21)])
+    released = kv_cache_bytes(MODELS["Kimi-Linear-48B"].config, LENGTHS[-1])
     state_bytes = state.count * state.state_bytes
     token = 2 * full.count * full.entry
     (halved, rolling) = both.kinds
@@ -232,12 +241,14 @@ def numbers() -> dict[str, str]:
         "least": f"{digits(min(long.values()))} KiB",
         "most": f"{digits(max(long.values()))} KiB",
         "least_name": min(long, key=lambda name: long[name]),
+        "most_name": max(long, key=lambda name: long[name]),
         "median_2023": f"{digits(middle(2023))} KiB",
         "median_2026": f"{digits(middle(2026))} KiB",
         "fewer_factor": f"{middle(2023) / middle(2026):.0f}",
         "newest": str(len(newest)),
         "newest_own": str(groups["own"]),
-        "newest_fewer": str(groups["fewer"]),
+        "newest_fewer": str(sum(group(m) == "fewer" and not m.choice for m in newest)),
+        "newest_blocks": str(sum(group(m) == "fewer" and "blocks" in m.choice for m in newest)),
         "newest_window": str(groups["window"]),
         "newest_latent": str(groups["latent"]),
         "newest_state": str(groups["state"]),
@@ -256,6 +267,16 @@ def numbers() -> dict[str, str]:
         "v4": f"{kv_cache_bytes(compressed, 1_000_000) / 2**30:.1f} GiB",
         "v3": f"{kv_cache_bytes(MODELS['DeepSeek-V3'].config, 1_000_000) / 2**30:.0f} GiB",
         "index_share": f"{128 / 576:.0%}",
+        "apart": f"{61 * 128 * (192 + 128) * 2 / 1024:,.0f} KiB",
+        "together": f"{digits(kib(MODELS['DeepSeek-V3.2'], LENGTHS[-1]))} KiB",
+        "other_layers": str(sum("layers" in m.elsewhere for m in MODELS.values())),
+        "other_position": str(sum("position" in m.elsewhere for m in MODELS.values())),
+        "short": str(sum((m.context or 0) >= LENGTHS[-1] for m in MODELS.values())),
+        "weights": f"{llama.weight_bytes / 2**30:.0f} GiB",
+        "user": f"{kv_cache_bytes(llama.config, 32_768) / 2**30:.0f} GiB",
+        "users": str((80 * 2**30 - llama.weight_bytes) // kv_cache_bytes(llama.config, 32_768)),
+        "phi": f"{MODELS['Phi-3-mini-4k'].config.window:,}",
+        "default_less": f"{1 - kv_cache_bytes(kimi, LENGTHS[-1]) / released:.0%}",
     }
 
 

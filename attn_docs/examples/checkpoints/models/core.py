@@ -1,8 +1,8 @@
-MODELS = {  # kinds of layers: how many, KV heads g, size of a key d, of a value e, what is special
+MODELS = {  # for each kind of layer: how many, KV heads g, size of a key d, of a value e, and more
     "Llama-3.1-8B": [(32, 8, 128, 128, {})],
-    "gpt-oss-20b": [(12, 8, 64, 64, {}), (12, 8, 64, 64, {"W": 128})],
-    "DeepSeek-V3.2": [(61, 1, 576, 0, {"x": 128})],
-    "Qwen3-Next-80B": [(12, 2, 256, 256, {}), (36, 0, 0, 0, {"f": 2_162_688})],
+    "gpt-oss-20b": [(12, 8, 64, 64, {}), (12, 8, 64, 64, {"W": 128})],  # W: window
+    "DeepSeek-V3.2": [(61, 1, 576, 0, {"x": 128})],  # latent 512 + 64; x: key of the indexer
+    "Qwen3-Next-80B": [(12, 2, 256, 256, {}), (36, 0, 0, 0, {"f": 2_162_688})],  # f: a state
 }
 
 

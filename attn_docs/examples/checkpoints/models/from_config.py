@@ -6,6 +6,8 @@ from attn_docs import KVConfig, KVLayers, kv_cache_bytes
 
 def layers_of(config):
     """Read what each layer caches from a configuration of transformers."""
+    if config.model_type not in {"llama", "gpt_oss", "glm_moe_dsa", "qwen3_next"}:
+        raise ValueError(f"model_type must be one of these four; got {config.model_type!r}")
     heads = config.num_attention_heads
     groups = getattr(config, "num_key_value_heads", None) or heads
     head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
@@ -40,3 +42,8 @@ for name in ("Llama", "GptOss", "GlmMoeDsa", "Qwen3Next"):
 #> GptOss      40.5   36.1   36.0
 #> GlmMoeDsa  107.2  107.2  107.2
 #> Qwen3Next   98.2   26.3   24.6
+try:
+    layers_of(transformers.MistralConfig())  # a window, and no layer_types
+except ValueError as error:
+    print(error)
+#> model_type must be one of these four; got 'mistral'
