@@ -81,8 +81,8 @@ def alibi_bias(
         query_len: Number of queries n, 0 or more.
         key_len: Number of keys m; offset + query_len, all up to the last query, if None.
         offset: Position of the first query: with a cache its `length`.
-        dtype: That of the numbers. Modules and attention functions take float32 beside half
-            precision, which keeps far keys apart: bfloat16 has eight significant bits.
+        dtype: That of the numbers. Modules cast a mask to the dtype of their queries; for
+            PyTorch's function do it yourself, as kernels of CUDA refuse or misread another one.
         device: Where it is made; PyTorch's default if None.
 
     Returns:

@@ -461,6 +461,8 @@ def test_a_layer_without_positions_reaches_far_and_a_window_keeps_what_is_near()
         assert found("rotary", "start") < 0.7
         near_and_half = [found(name, p) for name in ("rotary", "fourth") for p in ("near", "half")]
         assert max(near_and_half) < 0.25
+        assert found("narrow", "near") > 0.99  # the window's own merit
+        assert max(found("narrow", place) for place in ("half", "start")) < 0.6
         assert min(found("window", place) for place in bench.PLACES) >= 0.9
 
 

@@ -665,3 +665,20 @@ def test_the_formula_of_the_buckets() -> None:
             assert decoder == side(max(-delta, 0))
             encoder = t5_bucket(at, num_buckets=2 * N, bidirectional=True, **far)
             assert encoder == side(abs(delta)) + N * (delta > 0)
+
+
+@pytest.mark.parametrize("num_heads", [8, 12])
+def test_two_elements_are_as_exact_in_bfloat16_as_a_mask(num_heads: int) -> None:
+    n, attend = 1024, example("position/relative/no_matrix")["attend"]
+    query, key, value = normal(3, 1, num_heads, n, 64, seed=1).to(torch.bfloat16).unbind()
+    mask = alibi_bias(num_heads, n).masked_fill(torch.ones(n, n).triu(1).bool(), -torch.inf)
+    sdpa = F.scaled_dot_product_attention
+    exact = sdpa(query.double(), key.double(), value.double(), mask.double())
+    masked = sdpa(query, key, value, mask.to(query.dtype))
+    found = attend(query, key, value, alibi_slopes(num_heads))
+    off, usual = ((each.double() - exact).norm() for each in (found, masked))
+    assert off < 1.1 * usual
+    last = torch.tensor(65_791)
+    split = torch.stack((last % 256, last - last % 256))
+    assert split.bfloat16().long().equal(split)
+    assert (last + 1).bfloat16().long() != last + 1

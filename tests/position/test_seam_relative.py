@@ -251,3 +251,22 @@ def test_keys_of_a_bias_are_all_up_to_the_last_query() -> None:
             with pytest.raises(ValueError, match="attn_mask must have"):
                 module(normal(2, n, SIZE), attn_mask=short.double(), cache=cache)
             assert cache.length == seen
+
+
+@pytest.mark.parametrize("cached", [False, True])
+@every_module
+def test_a_function_is_handed_a_mask_of_the_queries_dtype(kind: str, cached: bool) -> None:
+    """Kernels of CUDA refuse, or misread, a bias in float32 beside half precision."""
+    seen = []
+
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, *others, **options):
+        seen.append((query.dtype, mask.dtype))
+        return F.scaled_dot_product_attention(query, key, value, mask, *others, **options)
+
+    torch.manual_seed(0)
+    layer = MODULES[kind](attend=attend).bfloat16()
+    options = {"cache": layer.new_cache(1, LENGTH)} if cached else {}
+    x = normal(1, LENGTH, SIZE, seed=1, dtype=torch.bfloat16)
+    with torch.no_grad():
+        layer(x, attn_mask=alibi_bias(HEADS, LENGTH), is_causal=True, **options)
+    assert seen == [(torch.bfloat16, torch.bfloat16)]

@@ -2,7 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -16,10 +17,12 @@ from attn_docs import (
     Llama3Scaling,
     NTKScaling,
     YaRNScaling,
+    alibi_slopes,
 )
 from attn_docs.model import DecoderModel
 from attn_docs.position._frequencies import RotaryScaling
 from attn_docs.position.extrapolation import (
+    HEADS,
     KINDS,
     SEGMENT,
     STEPS,
@@ -153,7 +156,7 @@ def of_rules(models: dict[tuple[str, int], DecoderModel]) -> Values:
 
 
 def of_layers(models: dict[tuple[str, int], DecoderModel]) -> Values:
-    """Test YaRN in one layer of the rotary models only, and a narrow window without positions."""
+    """Change one layer of a model only: YaRN of rotary ones, the cap of ALiBi; a narrow window."""
     values: Values = []
     for seed in SEEDS:
         for layer in (1, 2):
@@ -163,7 +166,28 @@ def of_layers(models: dict[tuple[str, int], DecoderModel]) -> Values:
                 values += accuracies(model, LONGEST, change=f"yarn in layer {layer}", seed=seed)
         with changed(models["none", seed], window=NARROW) as model:
             values += accuracies(model, LONGEST, change="narrow", seed=seed)
+        with capped(models["alibi", seed]) as model:
+            values += accuracies(model, LONGEST, change="capped", seed=seed)
     return values
+
+
+@contextmanager
+def capped(model: DecoderModel) -> Iterator[DecoderModel]:
+    """Let layer 2 of an ALiBi model take off no more than at the longest trained distance."""
+    layer = cast("MultiHeadAttention", cast("Block", model.blocks[1]).attention)
+    most = alibi_slopes(HEADS)[:, None, None] * (TRAINED - SEGMENT)  # h 1 1
+    before = layer.attend
+
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, *others: Any) -> Tensor:  # noqa: ANN401
+        pulled = mask.where(mask.isinf(), mask.maximum(-most))  # what is hidden stays hidden
+        found: Tensor = before(query, key, value, pulled, *others)
+        return found
+
+    layer.attend = attend
+    try:
+        yield model
+    finally:
+        layer.attend = before
 
 
 def of_tuning(models: dict[tuple[str, int], DecoderModel]) -> Values:

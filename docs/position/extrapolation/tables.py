@@ -183,6 +183,10 @@ def of_rotary() -> dict[str, str]:
         told[f"layer{layer}_{place}"] = f"{value:.2f}"
     value = mean(stored["layers"], change="narrow", place="near", length=LONGEST)
     told["none_narrow"] = f"{value:.2f}"
+    for place in PLACES:
+        value = mean(stored["layers"], change="capped", place=place, length=LONGEST)
+        told[f"capped_{place}"] = f"{value:.2f}"
+    told["yarn_near_64"] = f"{mean(stored['rules'], rule='yarn', place='near', length=64):.2f}"
     for way, place in itertools.product(("scratch", "lengthened"), PLACES):
         told[f"{way}_{place}"] = f"{stored['control']('accuracy', way=way, place=place):.2f}"
     for rule, steps in itertools.product(TUNED_RULES, TUNED_STEPS):
@@ -225,12 +229,17 @@ def numbers() -> dict[str, str]:
         example("position/extrapolation/exercise_bug"),
     )
     alone = {n: bug["accuracy"](bug["model"], n, factor=1.0) for n in (16, TRAINED)}
-    parameters = sum(p.numel() for p in build_model("rotary").parameters())
+    parameters, learned, t5 = (
+        sum(p.numel() for p in build_model(kind, rows=LONGEST).parameters())
+        for kind in ("rotary", "learned", "t5")
+    )
     return {
         **of_kinds(),
         **of_rotary(),
         **of_shipped(),
         "parameters": f"{parameters:,}",
+        "learned_more": f"{learned - parameters:,}",
+        "t5_more": str(t5 - parameters),
         "within": f"{WITHIN:.2f}",
         "lead": f"{lead:.1f}",
         "diluted": f"{diluted(lead, LONGEST):.2f}",

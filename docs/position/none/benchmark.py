@@ -24,7 +24,7 @@ STEPS, BATCH, RATE = 300, 32, 3e-3
 COUNT_STEPS, COUNT_BATCH = 400, 32
 EXAMINED = 1000  # texts, each with its mirror image
 # four layers: "r" rotates, "w" too and sees a window, "n" has no positions
-MIXED = {"rotary": "rrrr", "fourth": "rrrn", "window": "wwwn"}
+MIXED = {"rotary": "rrrr", "narrow": "wwwr", "fourth": "rrrn", "window": "wwwn"}
 WINDOW, MIXED_STEPS, MIXED_RATE, RECALLED = 16, 1000, 2e-3, 256
 LONG = 8 * extrapolation.TRAINED
 PLACES = {"near": (6, 16), "half": (LONG // 2,) * 2, "start": (LONG - extrapolation.SEGMENT,) * 2}

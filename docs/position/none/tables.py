@@ -58,7 +58,7 @@ MODELS = (
     Model("EXAONE 4", Exaone4Config(), "layer_types", "window"),
     Model("AFMoE", AfmoeConfig(), "layer_types", "window"),
     Model("Kimi Linear", KimiLinearConfig(), "layer_types", "kda"),
-    Model("GLM-5.3-Flash", Glm5NextTextConfig(), "layer_types", "kda"),
+    Model("GLM-5.3-Flash", Glm5NextTextConfig(), "layer_types", "glm"),
     Model("Jamba", JambaConfig(), "layer_types", "mamba"),
 )
 
@@ -198,6 +198,10 @@ def numbers() -> dict[str, str]:
         **{
             f"mixed_{name}_start": f"{statistics.mean(recalled(name, 'start', LONG)):.2f}"
             for name in ("rotary", "fourth")
+        },
+        **{
+            f"mixed_narrow_{place}": f"{statistics.mean(recalled('narrow', place, LONG)):.2f}"
+            for place in PLACES
         },
         **{f"{place}_far": f"{far(place):.2f}" for place in ("near", "start")},
         **{f"{place}_far_rotary": f"{far(place, 'rotary'):.2f}" for place in ("near", "start")},

@@ -17,9 +17,12 @@ def load(name, rule):  # a model with rotary positions, and the rule that it is 
 
 @torch.no_grad()
 def losses(model, texts, parts=8):  # b n, token ids: the mean loss in each part of the texts
-    logits = model(texts[:, :-1]).logits.float()  # b n-1 vocab
-    loss = F.cross_entropy(logits.mT, texts[:, 1:], reduction="none")  # b n-1
-    return " ".join(f"{part.mean().item():.2f}" for part in loss.chunk(parts, dim=1))
+    hidden = model.base_model(texts[:, :-1]).last_hidden_state  # b n-1 size
+    found = []
+    for given, wanted in zip(hidden.chunk(parts, 1), texts[:, 1:].chunk(parts, 1), strict=True):
+        logits = model.lm_head(given).float()  # b n/parts vocab: those of all n are too many
+        found.append(F.cross_entropy(logits.mT, wanted).item())
+    return " ".join(f"{loss:.2f}" for loss in found)
 
 
 @torch.no_grad()
@@ -27,7 +30,8 @@ def copied(model, texts, depth, size=8):  # random tokens hidden at a depth, ask
     texts, at = texts.clone(), int(depth * (texts.size(1) - 2 * size))
     hidden = torch.rand(len(texts), model.config.vocab_size).argsort(1)[:, :size]  # b size
     texts[:, at : at + size] = texts[:, -size:] = hidden
-    found = model(texts).logits[:, -size:-1].argmax(-1) == hidden[:, 1:]  # b size-1
+    logits = model(texts, logits_to_keep=size).logits[:, :-1]  # b size-1 vocab
+    found = logits.argmax(-1) == hidden[:, 1:]  # b size-1
     return f"{found.float().mean().item():.2f}"
 
 

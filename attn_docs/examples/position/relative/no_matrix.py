@@ -7,7 +7,7 @@ from attn_docs import alibi_bias, alibi_slopes
 def attend(query, key, value, slopes):  # b h n d each, a whole text; h
     *axes, n, d = query.shape
     at = torch.arange(n)
-    ends = torch.stack((at % 256, at - at % 256), dim=-1)  # n 2: bfloat16 holds both exactly
+    ends = torch.stack((at % 256, at - at % 256), dim=-1)  # n 2: exact in bfloat16 to 65,791
     asks = slopes[:, None, None] * d**0.5  # h 1 1
     query = torch.cat((query, asks.expand(*axes, n, 2).to(query)), dim=-1)  # b h n d+2
     key = torch.cat((key, ends.expand(*axes, n, 2).to(key)), dim=-1)  # b h n d+2

@@ -15,7 +15,8 @@ YARN = ("beta_fast", "beta_slow", "truncate", "attention_factor", "mscale", "msc
 
 
 def rule_of(rope, longest):  # the rope_parameters of one kind of layer; max_position_embeddings
-    kind = rope.get("rope_type", rope.get("type", "default"))  # older files say type
+    rope = rope or {}  # older files: null
+    kind = rope.get("rope_type", rope.get("type", "default"))  # or type
     factor, trained = rope.get("factor", 1.0), rope.get("original_max_position_embeddings", longest)
     if kind == "yarn":
         given = {name: rope[name] for name in YARN if rope.get(name) is not None}
@@ -32,9 +33,10 @@ def rule_of(rope, longest):  # the rope_parameters of one kind of layer; max_pos
 
 
 yarn = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}
+yarn["rope_theta"] = 1000000.0  # the model's own
 for config, dim in (
     (GptOssConfig(), 64),
-    (Qwen3Config(max_position_embeddings=131072, rope_theta=1000000.0, rope_scaling=yarn), 128),
+    (Qwen3Config(max_position_embeddings=131072, rope_parameters=yarn), 128),
     (Gemma3TextConfig(rope_scaling={"rope_type": "linear", "factor": 8.0}), 256),
     (Gemma4TextConfig(), 512),
 ):
