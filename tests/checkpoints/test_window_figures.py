@@ -123,6 +123,8 @@ def test_tables_have_a_row_for_each_case(language: str) -> None:
     for name in tables.TABLES:
         assert "TODO" not in tables.TABLES[name](language)
     both = tables.counts(language) + tables.two_sided(language)
-    assert both.count("\n") + len(tables.UNSHOWN) == 2 + len(example("checkpoints/window/counts")["found"])
+    assert both.count("\n") + len(tables.UNSHOWN) == 2 + len(
+        example("checkpoints/window/counts")["found"]
+    )
     assert tables.first(language).count("\n| ") == 9
     assert tables.stream(language).count("\n| ") == 6

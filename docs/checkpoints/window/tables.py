@@ -56,7 +56,7 @@ from .benchmark import WINDOW as LOCAL
 # what each counter keeps when told W = 4, and whether it was run or only read
 WAYS = {4: "W", 5: "W + 1", 7: "2W − 1", 9: "2W + 1"}
 READ = ("vllm", "llama.cpp", "flash", "flex recipe", "mistral paper")
-UNSHOWN = ("transformers cache", "gpt neo")  # told in the row of the mask; and W, as it
+UNSHOWN = ("transformers cache", "gpt neo")  # told in the row of the mask; W too
 TWO_SIDED = "transformers two-sided"  # the first of those that look both ways
 MODELS = ("Gemma-3-27B", "gpt-oss-120b", "Olmo-3-7B", "Mistral-7B v0.1")
 LENGTHS = (1024, 32_768, 131_072)
