@@ -22,8 +22,8 @@ _UNIT = 24
 _LEFT, _WIDTH = 46, 340
 # of each panel: a way, its colour and width, and where its name stands
 _PANELS = (
-    (("norm", chart.ACCENT, 2.4, (330, 4)), ("plain", chart.ACCENT_2, 1.4, (180, 1500))),
-    (("cap", chart.ACCENT_2, 1.4, (330, 1500)),),
+    (("norm", chart.ACCENT, 2.4, (330, 3)), ("plain", chart.ACCENT_2, 1.4, (150, 1800))),
+    (("cap", chart.ACCENT_2, 1.4, (110, 1800)),),
 )
 
 
@@ -52,7 +52,7 @@ def growth(language: str) -> str:
             chart.set_ticks(axes, "x", {step: str(step) if row else "" for step in steps})
             chart.set_ticks(axes, "y", {1: "1", 10: "10", 100: "100", 1000: "1,000"})
         axes.axhline(CAP, color=chart.INK, linestyle="--", linewidth=1)
-        axes.text(STEPS, CAP * 0.6, text["line"], ha="right", va="center")
+        axes.text(STEPS, CAP * 2.3, text["line"], ha="right", va="center")
         figure.axes[0].text(
             0, 1.14, text["up"], transform=figure.axes[0].transAxes, ha="left", va="center"
         )
