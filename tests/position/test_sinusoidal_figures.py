@@ -55,7 +55,7 @@ def test_bits_are_those_of_the_positions(language: str) -> None:
         middle, left = 24 + 44 * i + 18, drawn[0][0]
         for (x, y), (after, level) in itertools.pairwise(drawn):
             if y == level and after > x:
-                position = math.floor(((x + after) / 2 - left) / 140 * figures.LAST)
+                position = math.floor(((x + after) / 2 - left) / 128 * figures.LAST)
                 assert (position >> i) % 2 == (y < middle)
 
 

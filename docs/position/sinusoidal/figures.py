@@ -41,13 +41,13 @@ def hands(language: str) -> str:
     text, height = texts(__file__, "hands", language), 232
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(400, height)
-        for left, name in ((42, "bits"), (250, "waves")):
+        for left, name in ((54, "bits"), (250, "waves")):
             figure.text(left / 400, 1 - 10 / height, text[name], va="center", fontweight="bold")
         # each pair half as fast: base 16 over four pairs
         dots = sinusoidal(torch.arange(LAST + 1), 2 * DIGITS, base=2.0**DIGITS)
         for i in range(DIGITS):
             bottom = text["position"] if i == DIGITS - 1 else None
-            axes = chart.panel(figure, 42, 24 + 44 * i, 140, 36)
+            axes = chart.panel(figure, 54, 24 + 44 * i, 128, 36)
             _digit(axes, text["bit"].format(i=i), bottom)
             turns = torch.tensor([*range(0, LAST, 2**i), LAST])  # where the digit may change
             axes.step(turns, 2 * ((turns >> i) % 2) - 1, where="post", color=chart.ACCENT, lw=1.5,
