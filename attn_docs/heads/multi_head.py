@@ -224,8 +224,7 @@ class MultiHeadAttention(nn.Module):
         self.scale = scale
         self.window = window
         self.keep_first = keep_first
-        self.attend = attend
-        self.rotary = rotary
+        self.attend, self.rotary = attend, rotary
         self.q_proj = nn.Linear(embed_dim, num_heads * head_dim, bias=qkv_bias)
         self.k_proj = nn.Linear(kv_dim, num_kv_heads * head_dim, bias=qkv_bias)
         self.v_proj = nn.Linear(kv_dim, num_kv_heads * head_dim, bias=qkv_bias)

@@ -212,22 +212,14 @@ def middle(year: int) -> float:
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    reach = [m for m in MODELS.values() if (m.context or 0) >= LENGTHS[-1]]
-    long = {model.name: kib(model, LENGTHS[-1]) for model in reach}
+    return counted() | costs()
+
+
+def counted() -> dict[str, str]:
+    """Return how many models of the table are of which kind."""
     newest = [model for model in MODELS.values() if model.year == 2026]
     groups = Counter(map(group, newest))
-    hybrid, both = MODELS["Qwen3-Next-80B"].config, MODELS["Gemma-4-31B"].config
-    full, state = hybrid.kinds
-    llama = MODELS["Llama-3.1-8B"]
-    latent, remembering = MODELS["Kimi-Linear-48B"].config.kinds
-    kimi = KVConfig(layers=[replace(latent, count=6), replace(remembering, count=21)])
-    released = kv_cache_bytes(MODELS["Kimi-Linear-48B"].config, LENGTHS[-1])
-    state_bytes = state.count * state.state_bytes
-    token = 2 * full.count * full.entry
-    (halved, rolling) = both.kinds
-    half = replace(both, layers=[replace(halved, value_dim=0), rolling])
     sources = Counter(source(model, NAMES)[0].text for model in MODELS.values())
-    compressed = MODELS["DeepSeek-V4-Flash"].config
     return {
         "models": str(len(MODELS)),
         "classes": str(sum(bool(model.config_class) for model in MODELS.values())),
@@ -236,15 +228,6 @@ def numbers() -> dict[str, str]:
         "papers": str(sources["paper"]),
         "cards": str(sources["card"]),
         "codes": str(sources["code"]),
-        "medium": f"{LENGTHS[1]:,}",
-        "long": f"{LENGTHS[-1]:,}",
-        "least": f"{digits(min(long.values()))} KiB",
-        "most": f"{digits(max(long.values()))} KiB",
-        "least_name": min(long, key=lambda name: long[name]),
-        "most_name": max(long, key=lambda name: long[name]),
-        "median_2023": f"{digits(middle(2023))} KiB",
-        "median_2026": f"{digits(middle(2026))} KiB",
-        "fewer_factor": f"{middle(2023) / middle(2026):.0f}",
         "newest": str(len(newest)),
         "newest_own": str(groups["own"]),
         "newest_fewer": str(sum(group(m) == "fewer" and not m.choice for m in newest)),
@@ -256,6 +239,37 @@ def numbers() -> dict[str, str]:
         "newest_bounds": str(sum("qk-norm" in m.steadier for m in newest)),
         "newest_sinks": str(sum(bool({"sink", "gate"} & {*m.steadier}) for m in newest)),
         "newest_sparse": str(sum(bool({"indexer", "blocks"} & {*m.choice}) for m in newest)),
+        "other_layers": str(sum("layers" in m.elsewhere for m in MODELS.values())),
+        "other_position": str(sum("position" in m.elsewhere for m in MODELS.values())),
+        "short": str(sum((m.context or 0) >= LENGTHS[-1] for m in MODELS.values())),
+    }
+
+
+def costs() -> dict[str, str]:
+    """Return what caches take, of models of the table and of two that are counted otherwise."""
+    reach = [m for m in MODELS.values() if (m.context or 0) >= LENGTHS[-1]]
+    long = {model.name: kib(model, LENGTHS[-1]) for model in reach}
+    hybrid, both = MODELS["Qwen3-Next-80B"].config, MODELS["Gemma-4-31B"].config
+    full, state = hybrid.kinds
+    llama = MODELS["Llama-3.1-8B"]
+    latent, remembering = MODELS["Kimi-Linear-48B"].config.kinds
+    kimi = KVConfig(layers=[replace(latent, count=6), replace(remembering, count=21)])
+    released = kv_cache_bytes(MODELS["Kimi-Linear-48B"].config, LENGTHS[-1])
+    state_bytes = state.count * state.state_bytes
+    token = 2 * full.count * full.entry
+    (halved, rolling) = both.kinds
+    half = replace(both, layers=[replace(halved, value_dim=0), rolling])
+    compressed = MODELS["DeepSeek-V4-Flash"].config
+    return {
+        "medium": f"{LENGTHS[1]:,}",
+        "long": f"{LENGTHS[-1]:,}",
+        "least": f"{digits(min(long.values()))} KiB",
+        "most": f"{digits(max(long.values()))} KiB",
+        "least_name": min(long, key=lambda name: long[name]),
+        "most_name": max(long, key=lambda name: long[name]),
+        "median_2023": f"{digits(middle(2023))} KiB",
+        "median_2026": f"{digits(middle(2026))} KiB",
+        "fewer_factor": f"{middle(2023) / middle(2026):.0f}",
         "hybrid_state": f"{state_bytes / 2**20:.0f} MiB",
         "hybrid_tokens": f"{round(state_bytes / token, -2):,.0f}",
         "hybrid_1k": f"{digits(kib(MODELS['Qwen3-Next-80B'], 1024))} KiB",
@@ -269,9 +283,6 @@ def numbers() -> dict[str, str]:
         "index_share": f"{128 / 576:.0%}",
         "apart": f"{61 * 128 * (192 + 128) * 2 / 1024:,.0f} KiB",
         "together": f"{digits(kib(MODELS['DeepSeek-V3.2'], LENGTHS[-1]))} KiB",
-        "other_layers": str(sum("layers" in m.elsewhere for m in MODELS.values())),
-        "other_position": str(sum("position" in m.elsewhere for m in MODELS.values())),
-        "short": str(sum((m.context or 0) >= LENGTHS[-1] for m in MODELS.values())),
         "weights": f"{llama.weight_bytes / 2**30:.0f} GiB",
         "user": f"{kv_cache_bytes(llama.config, 32_768) / 2**30:.0f} GiB",
         "users": str((80 * 2**30 - llama.weight_bytes) // kv_cache_bytes(llama.config, 32_768)),
