@@ -40,6 +40,9 @@ CHAPTERS = {
     and "\nredirect: " not in page.read_text(encoding="utf-8")
 }
 WHOLE_LINE = {
+    "checkpoints/from-hugging-face/index.md",
+    "checkpoints/models/index.md",
+    "checkpoints/whole-model/index.md",
     "kernels/which-kernel/index.md",
     "memory/decode-cost/index.md",
     "model/block/index.md",

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import re
+import sys
 from collections import Counter
 from xml.etree import ElementTree as ET
 
@@ -213,6 +214,7 @@ def test_the_command_on_the_page_fails_for_its_layer():
 def test_a_block_names_what_has_to_be_installed_for_it(file):
     source = file.read_text(encoding="utf-8")
     used = set(re.findall(r"^(?:from|import) (\w+)", source, re.M)) - {"torch", "attn_docs"}
+    used -= sys.stdlib_module_names
     asked = {name.replace("-", "_") for name in packages_of(source)}
     assert asked == used
     pins = (ROOT / "requirements" / "test.txt").read_text(encoding="utf-8")
