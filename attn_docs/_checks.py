@@ -484,6 +484,23 @@ def check_options(
     check_mask("attn_mask", attn_mask, scores_shape, query)
 
 
+def check_call(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> None:
+    """Check the arguments of an attention function with PyTorch's signature."""
+    shape = check_query_key(query, key, enable_gqa=enable_gqa)
+    check_value(value, key, shape, enable_gqa=enable_gqa)
+    check_probability("dropout_p", dropout_p)
+    check_options(attn_mask, is_causal, scale, shape, query)
+
+
 def check_mask(name: str, mask: Tensor | None, scores_shape: tuple[int, ...], like: Tensor) -> None:
     """Refuse a mask that is neither boolean nor additive, or does not fit the scores."""
     if mask is None:

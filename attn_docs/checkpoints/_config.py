@@ -214,7 +214,7 @@ def rotary_of(
     return RotaryEmbedding(
         head_dim,
         theta=float(options["rope_theta"]),
-        scaling=_scaling(rope_type, options, config, share),
+        scaling=scaling_of(rope_type, options, config, share),
         rotary_dim=rotary_dim,
         interleaved=interleaved,
     )
@@ -231,10 +231,10 @@ def _of_layer(given: dict[str, Any], layer_type: str | None) -> dict[str, Any] |
     return None if found is None else dict(found)
 
 
-def _scaling(
-    rope_type: str, options: dict[str, Any], config: object, share: float
+def scaling_of(
+    rope_type: str, options: dict[str, Any], config: object, share: float = 1.0
 ) -> RotaryScaling | None:
-    """Return the rule of a rope_type."""
+    """Return the rule of a rope_type that rotates this share of a head."""
     length = options.get("original_max_position_embeddings")
     longest = getattr(config, "max_position_embeddings", None)
     factor = options.get("factor")

@@ -4,22 +4,21 @@ import torch
 from torch import Tensor, nn
 
 from attn_docs._checks import (
+    check_call,
     check_float_tensor,
     check_number,
-    check_options,
     check_positive,
-    check_probability,
-    check_query_key,
     check_size,
-    check_value,
 )
 from attn_docs.foundations.scaled_dot_product import (
+    _hide,
     _hide_later,
     _masked_softmax,
     _mix,
     _scores,
     scaled_dot_product_attention,
 )
+from attn_docs.heads._options import normed
 from attn_docs.heads.multi_head import merge_heads, split_heads
 
 
@@ -69,13 +68,7 @@ class AcrossHeads(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise heads (batch, heads, length, head_dim) as if they were one."""
-        merged = merge_heads(x)  # b n h·d
-        made: Tensor = self.norm(merged)  # b n h·d
-        if made.shape != merged.shape:
-            raise ValueError(
-                f"norm must return the shape that it gets, {tuple(merged.shape)}; "
-                f"got {tuple(made.shape)}"
-            )
+        made = normed(self.norm, merge_heads(x))  # b n h·d
         return split_heads(made, x.size(1))  # b h n d
 
 
@@ -135,10 +128,7 @@ def softcap_attention(
         arXiv:2408.00118 (2024); Bello et al., "Neural Combinatorial Optimization with
         Reinforcement Learning", arXiv:1611.09940 (2016).
     """
-    shape = check_query_key(query, key, enable_gqa=enable_gqa)
-    check_value(value, key, shape, enable_gqa=enable_gqa)
-    check_probability("dropout_p", dropout_p)
-    check_options(attn_mask, is_causal, scale, shape, query)
+    check_call(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     check_positive("softcap", softcap)
     scores = _scores(query, key, scale, enable_gqa)  # … n m
     scores = _hide_later(softcap * torch.tanh(scores / softcap), is_causal)
@@ -201,21 +191,14 @@ def sink_attention(
     Reference:
         OpenAI, "gpt-oss-120b & gpt-oss-20b Model Card", section 2.2, arXiv:2508.10925 (2025).
     """
-    shape = check_query_key(query, key, enable_gqa=enable_gqa)
-    check_value(value, key, shape, enable_gqa=enable_gqa)
-    check_probability("dropout_p", dropout_p)
-    check_options(attn_mask, is_causal, scale, shape, query)
+    check_call(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     check_float_tensor("sinks", sinks, min_axes=1)
     heads = _heads("query", query)
     if sinks.shape != (heads,):
         raise ValueError(f"sinks must have shape (heads,) = ({heads},); got {tuple(sinks.shape)}")
     scores = _hide_later(_scores(query, key, scale, enable_gqa), is_causal)  # … h n m
     sink = sinks.to(scores.dtype).view(-1, 1, 1).expand(*scores.shape[:-1], 1)
-    if attn_mask is not None:
-        if attn_mask.dtype == torch.bool:
-            scores = scores.masked_fill(~attn_mask, float("-inf"))
-        else:
-            scores = scores + attn_mask
+    scores = _hide(scores, attn_mask)
     # a sink of −∞ beside hidden keys leaves nothing to divide by, hence the masked softmax
     weights = _masked_softmax(torch.cat((scores, sink), dim=-1), None, -1)[..., :-1]
     return _mix(weights, value, dropout_p, enable_gqa).to(query.dtype)  # … h n e

@@ -10,16 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from attn_docs._checks import check_flag, check_float_dtype, check_instance, check_size
+from attn_docs.checkpoints._config import scaling_of
 from attn_docs.heads.grouped_query import GroupedQueryAttention
 from attn_docs.model.block import Block, GatedMLP
 from attn_docs.model.decoder import DecoderModel
 from attn_docs.position._frequencies import RotaryScaling
 from attn_docs.position.rotary import RotaryEmbedding
-from attn_docs.position.rotary_scaling import (
-    LinearScaling,
-    Llama3Scaling,
-    YaRNScaling,
-)
 
 # Pieces of the names of weights: in the file, and here.
 NAMES = {
@@ -332,15 +328,10 @@ def _rule(config: Mapping[str, Any], rope: Mapping[str, Any]) -> RotaryScaling |
         raise ValueError(f"rope_type must be one of {', '.join(_ROPE)}; got {kind!r}")
     known = {"rope_type", "type", "rope_theta", "original_max_position_embeddings", *_ROPE[kind]}
     _refuse_others(rope, known, f"rope_type {kind}")
-    if kind == "default":
-        return None
-    factor = _given(rope, "factor")
-    if kind == "linear":
-        return LinearScaling(factor)
+    for name in ("factor", "low_freq_factor", "high_freq_factor"):
+        if name in _ROPE[kind]:
+            _given(rope, name)
     trained = rope.get("original_max_position_embeddings")
-    trained = _size(config, "max_position_embeddings") if trained is None else trained
-    if kind == "llama3":
-        low, high = _given(rope, "low_freq_factor"), _given(rope, "high_freq_factor")
-        return Llama3Scaling(factor, trained, low, high)
-    given = {name: rope[name] for name in _YARN if rope.get(name) is not None}
-    return YaRNScaling(factor, trained, **given)
+    if trained is None and kind in {"llama3", "yarn"}:
+        trained = _size(config, "max_position_embeddings")
+    return scaling_of(kind, {**rope, "original_max_position_embeddings": trained}, config)

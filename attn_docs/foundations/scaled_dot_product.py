@@ -7,12 +7,11 @@ from torch import Tensor
 
 from attn_docs._checks import (
     check_axis,
+    check_call,
     check_float_tensor,
     check_mask,
     check_options,
-    check_probability,
     check_query_key,
-    check_value,
 )
 from attn_docs._dtypes import at_least_float32
 from attn_docs.foundations.masks import causal_mask
@@ -172,10 +171,7 @@ def scaled_dot_product_attention(
     Reference:
         Vaswani et al., "Attention Is All You Need", equation 1, arXiv:1706.03762 (2017).
     """
-    shape = check_query_key(query, key, enable_gqa=enable_gqa)
-    check_value(value, key, shape, enable_gqa=enable_gqa)
-    check_probability("dropout_p", dropout_p)
-    check_options(attn_mask, is_causal, scale, shape, query)
+    check_call(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     weights = _weights(query, key, attn_mask, is_causal, scale, enable_gqa)  # … n m
     return _mix(weights, value, dropout_p, enable_gqa).to(query.dtype)  # … n e
 
@@ -216,12 +212,16 @@ def _mix(weights: Tensor, value: Tensor, dropout_p: float, enable_gqa: bool) -> 
     return weights @ at_least_float32(value)
 
 
+def _hide(scores: Tensor, mask: Tensor | None) -> Tensor:
+    if mask is None:
+        return scores
+    if mask.dtype == torch.bool:
+        return scores.masked_fill(~mask, float("-inf"))
+    return scores + mask
+
+
 def _masked_softmax(scores: Tensor, mask: Tensor | None, dim: int) -> Tensor:
-    if mask is not None:
-        if mask.dtype == torch.bool:
-            scores = scores.masked_fill(~mask, float("-inf"))
-        else:
-            scores = scores + mask
+    scores = _hide(scores, mask)
     # softmax of a row of −∞ is NaN, forward and backward: such a row is set aside
     empty = (scores == float("-inf")).all(dim, keepdim=True)
     return torch.softmax(scores.masked_fill(empty, 0.0), dim).masked_fill(empty, 0.0)

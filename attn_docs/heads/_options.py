@@ -69,7 +69,7 @@ def one_hot(kept: Tensor | None, m: int, *, like: Tensor) -> Tensor:
 
 
 def normed(norm: nn.Module | None, heads: Tensor) -> Tensor:
-    """Return heads (batch, heads, length, head_dim) normalised, or as they are if None is given."""
+    """Return heads normalised, in the shape that they have, or as they are if None is given."""
     if norm is None:
         return heads
     made: Tensor = norm(heads)

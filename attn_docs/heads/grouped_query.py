@@ -6,14 +6,7 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
-from attn_docs._checks import (
-    check_axes,
-    check_int,
-    check_options,
-    check_probability,
-    check_query_key,
-    check_value,
-)
+from attn_docs._checks import check_axes, check_call, check_int
 from attn_docs._dtypes import at_least_float32
 from attn_docs.foundations.masks import causal_mask
 from attn_docs.foundations.scaled_dot_product import (
@@ -201,11 +194,8 @@ def _check(
     scale: float | None,
     enable_gqa: bool,
 ) -> None:
-    shape = check_query_key(query, key, enable_gqa=enable_gqa)
-    check_value(value, key, shape, enable_gqa=enable_gqa)
+    check_call(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     check_axes("query", query, "batch", "heads", "length", "head_dim")
-    check_probability("dropout_p", dropout_p)
-    check_options(attn_mask, is_causal, scale, shape, query)
 
 
 def _group_mask(mask: Tensor | None, groups: int, dtype: torch.dtype) -> Tensor | None:

@@ -8,13 +8,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from attn_docs._checks import (
-    check_options,
-    check_probability,
-    check_query_key,
-    check_size,
-    check_value,
-)
+from attn_docs._checks import check_call, check_size
 from attn_docs._dtypes import at_least_float32 as _wide
 
 
@@ -94,10 +88,7 @@ def flash_attention(
     Reference:
         Dao, "FlashAttention-2", algorithms 1 and 2, arXiv:2307.08691 (2023).
     """
-    shape = check_query_key(query, key, enable_gqa=enable_gqa)
-    check_value(value, key, shape, enable_gqa=enable_gqa)
-    check_probability("dropout_p", dropout_p)
-    check_options(attn_mask, is_causal, scale, shape, query)
+    check_call(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     check_size("block_q", block_q)
     check_size("block_k", block_k)
     if scale is None:
