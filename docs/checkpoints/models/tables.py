@@ -12,32 +12,33 @@ from docs._kit.text import Words, texts
 
 MODELS = dict(sorted(load_models().items(), key=lambda item: item[1].year))
 LENGTHS = (1024, 32_768, 131_072)
-HEADS = {name: f"../../heads/{name}/" for name in ("multi-head", "grouped-query", "multi-query")}
-LATENT = "../../heads/latent/"
-WINDOW = "../window/#local-and-global"
-PLACES = "../../position/"
+_SHARING = ("multi-head", "grouped-query", "multi-query")
+HEADS = {name: f"../../heads/{name}/index.md" for name in _SHARING}
+LATENT = "../../heads/latent/index.md"
+WINDOW = "../window/index.md#local-and-global"
+PLACES = "../../position"
 NAMES = texts(__file__, "names", "en")
 # where a short name of the data file is explained; what is not here has no chapter yet
 CHAPTERS = {
-    "sinusoidal": f"{PLACES}sinusoidal/",
-    "learned": f"{PLACES}sinusoidal/",
-    "t5": f"{PLACES}relative/#t5",
-    "alibi": f"{PLACES}relative/#alibi",
-    "rope": f"{PLACES}rotary/",
-    "partial": f"{PLACES}rotary-scaling/#partial",
-    "proportional": f"{PLACES}rotary-scaling/#partial",
-    "linear": f"{PLACES}rotary-scaling/#linear",
-    "yarn": f"{PLACES}rotary-scaling/#yarn",
-    "llama3": f"{PLACES}rotary-scaling/#llama3",
-    "longrope": f"{PLACES}rotary-scaling/#config",
-    "nope": f"{PLACES}none/",
-    "nope-some": f"{PLACES}none/#layers-without",
-    "qk-norm": "../steadier/#normalised",
-    "v-norm": "../steadier/#normalised",
-    "softcap": "../steadier/#softcap",
-    "sink": "../steadier/#sinks",
-    "gate": "../steadier/#gate",
-    "shared": "../../memory/kv-memory/#variants",
+    "sinusoidal": f"{PLACES}/sinusoidal/index.md",
+    "learned": f"{PLACES}/sinusoidal/index.md",
+    "t5": f"{PLACES}/relative/index.md#t5",
+    "alibi": f"{PLACES}/relative/index.md#alibi",
+    "rope": f"{PLACES}/rotary/index.md",
+    "partial": f"{PLACES}/rotary-scaling/index.md#partial",
+    "proportional": f"{PLACES}/rotary-scaling/index.md#partial",
+    "linear": f"{PLACES}/rotary-scaling/index.md#linear",
+    "yarn": f"{PLACES}/rotary-scaling/index.md#yarn",
+    "llama3": f"{PLACES}/rotary-scaling/index.md#llama3",
+    "longrope": f"{PLACES}/rotary-scaling/index.md#config",
+    "nope": f"{PLACES}/none/index.md",
+    "nope-some": f"{PLACES}/none/index.md#layers-without",
+    "qk-norm": "../steadier/index.md#normalised",
+    "v-norm": "../steadier/index.md#normalised",
+    "softcap": "../steadier/index.md#softcap",
+    "sink": "../steadier/index.md#sinks",
+    "gate": "../steadier/index.md#gate",
+    "shared": "../../memory/kv-memory/index.md#variants",
     "k-eq-v": "#bytes",
     "one-projection": "#bytes",
 }
