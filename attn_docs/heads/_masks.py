@@ -3,9 +3,10 @@
 import torch
 from torch import Tensor
 
-from attn_docs._checks import check_kept, check_mask
+from attn_docs._checks import check_mask
 from attn_docs.foundations._padding import and_mask, padded_mask
 from attn_docs.foundations.masks import causal_mask
+from attn_docs.memory._checks import check_kept
 from attn_docs.memory.kv_cache import KVCache
 
 

@@ -9,17 +9,13 @@ from torch import Tensor, nn
 
 from attn_docs._checks import (
     check_axes,
-    check_cache,
     check_callable,
-    check_crop,
     check_dropout,
     check_flag,
     check_float_dtype,
     check_instance,
     check_optional_flag,
     check_positions,
-    check_room,
-    check_rows_of_batch,
     check_same_kind,
     check_scale,
     check_sequence,
@@ -36,6 +32,7 @@ from attn_docs.heads._options import (
     set_options,
 )
 from attn_docs.heads.multi_head import merge_heads, split_heads
+from attn_docs.memory._checks import check_cache, check_crop, check_room, check_rows_of_batch
 from attn_docs.position.rotary import RotaryEmbedding
 
 

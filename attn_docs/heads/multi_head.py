@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from attn_docs._checks import (
     check_axes,
-    check_cache,
     check_callable,
     check_context,
     check_divides,
@@ -21,7 +20,6 @@ from attn_docs._checks import (
     check_scale,
     check_sequence,
     check_size,
-    check_window,
 )
 from attn_docs.heads import _torch
 from attn_docs.heads._masks import cache_mask, head_mask, window_mask
@@ -35,6 +33,7 @@ from attn_docs.heads._options import (
     one_hot,
     set_options,
 )
+from attn_docs.memory._checks import check_cache, check_window
 from attn_docs.memory.kv_cache import ContextCache, KVCache
 from attn_docs.position.rotary import RotaryEmbedding
 

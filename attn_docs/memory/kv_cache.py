@@ -7,17 +7,14 @@ from torch import Tensor
 
 from attn_docs._checks import (
     check_axes,
-    check_crop,
     check_flag,
     check_float_dtype,
     check_length,
-    check_room,
-    check_rows_of_batch,
     check_same_kind,
     check_size,
-    check_window,
 )
 from attn_docs.foundations.masks import causal_mask
+from attn_docs.memory._checks import check_crop, check_room, check_rows_of_batch, check_window
 
 
 class KVCache:
