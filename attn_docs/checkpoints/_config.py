@@ -51,6 +51,28 @@ def refuse(name: str, value: object, rule: str) -> NoReturn:
     raise ValueError(f"{name} must be {rule}; got {value!r}")
 
 
+def only_transformers(module: nn.Module, known: Collection[str]) -> None:
+    """Refuse a layer whose class is not one of those that are read, as transformers wrote it.
+
+    A fork may give its class the same name, and what it changes stands in its code alone.
+
+    Args:
+        module: The layer.
+        known: Names of the classes that are read.
+
+    Raises:
+        TypeError: If `module` is not a module.
+        ValueError: If its class has another name, or is not defined in `transformers.models`.
+    """
+    name, place = type(module).__name__, type(module).__module__
+    if not isinstance(module, nn.Module):
+        raise TypeError(f"module must be a Module; got {name}")
+    if name not in known:
+        raise ValueError(f"module must be one of {', '.join(sorted(known))}; got {name}")
+    if not place.startswith("transformers.models."):
+        raise ValueError(f"module must be of transformers' own class {name}; got {place}.{name}")
+
+
 def require(holder: object, rules: Mapping[str, Collection[object]]) -> None:
     """Refuse each attribute of a config or layer that has another value than those that we hold.
 

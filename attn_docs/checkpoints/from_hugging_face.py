@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from attn_docs.checkpoints._config import Converter, place
+from attn_docs.checkpoints._config import Converter, only_transformers, place
 from attn_docs.checkpoints._others import BIASES, OTHERS
 from attn_docs.checkpoints._separate import SEPARATE
 
@@ -21,9 +21,11 @@ def from_transformers(module: nn.Module, config: object | None = None) -> nn.Mod
     downloaded, and transformers is not imported: load the model yourself and give one
     of its layers.
 
-    The layer must come from transformers 5, whose configs have `rope_parameters`. An option
-    that our modules do not hold is refused, and so is one about attention that no converter
-    knows.
+    The layer must come from transformers 5, whose configs have `rope_parameters`, and be of its
+    own class: a fork's class of the same name is refused, because what it changes stands in its
+    code alone. An option that our modules do not hold is refused, and so is one whose name sounds
+    like attention and that no converter knows. Two things are not seen: the mask that the model
+    gives its layer, and a `forward` that was replaced in the running program.
 
     Args:
         module: The attention layer, such as `model.model.layers[0].self_attn`.
@@ -35,8 +37,8 @@ def from_transformers(module: nn.Module, config: object | None = None) -> nn.Mod
 
     Raises:
         TypeError: If `module` is not a module, or its weights are quantised.
-        ValueError: If its class is not known, or one of its options is not held; the message
-            names the option and its value.
+        ValueError: If its class is not known or not transformers' own, or one of its options is
+            not held; the message names the option and its value.
 
     Example:
         ```python
@@ -55,14 +57,9 @@ def from_transformers(module: nn.Module, config: object | None = None) -> nn.Mod
         Wolf et al., "Transformers: State-of-the-Art Natural Language Processing",
         arXiv:1910.03771 (2020).
     """
-    if not isinstance(module, nn.Module):
-        raise TypeError(f"module must be a Module; got {type(module).__name__}")
-    name = type(module).__name__
-    if name not in CONVERTERS:
-        known = ", ".join(sorted(CONVERTERS))
-        raise ValueError(f"module must be one of {known}; got {name}")
+    only_transformers(module, CONVERTERS)
     config = getattr(module, "config", None) if config is None else config
-    return place(CONVERTERS[name](module, config), module)
+    return place(CONVERTERS[type(module).__name__](module, config), module)
 
 
 def position_bias_from_transformers(module: nn.Module) -> nn.Module:
@@ -90,8 +87,8 @@ def position_bias_from_transformers(module: nn.Module) -> nn.Module:
 
     Raises:
         TypeError: If `module` is not a module.
-        ValueError: If the layer is of another class, or has no bias of its own: T5's later layers,
-            Falcon with rotary positions.
+        ValueError: If the layer is of another class, or of a fork's, or has no bias of its own:
+            T5's later layers, Falcon with rotary positions.
 
     Example:
         ```python
@@ -112,9 +109,5 @@ def position_bias_from_transformers(module: nn.Module) -> nn.Module:
         Raffel et al., section 2.1, arXiv:1910.10683 (2019); Press et al., section 3,
         arXiv:2108.12409 (2021).
     """
-    name = type(module).__name__
-    if not isinstance(module, nn.Module):
-        raise TypeError(f"module must be a Module; got {name}")
-    if name not in BIASES:
-        raise ValueError(f"module must be one of {', '.join(sorted(BIASES))}; got {name}")
-    return BIASES[name](module)
+    only_transformers(module, BIASES)
+    return BIASES[type(module).__name__](module)

@@ -18,7 +18,8 @@ from docs._kit.text import texts
 KEY = "checkpoints-from-hugging-face"
 HEAD, HEADS, LENGTH, WINDOW = 128, 8, 4096, 512
 ROWS = 32  # positions that are looked at between one power of two and the next
-_LEAST, _MOST = 0.001, 3.0
+_LEAST, _MOST = 1e-8, 3.0
+LIMIT = 1e-5  # above it two layers compute different things
 
 
 class Detail(NamedTuple):
@@ -29,7 +30,7 @@ class Detail(NamedTuple):
     interleaved: bool = False
     scale: float = 1.0
     window: int = LENGTH
-    rounded: bool = False  # to bfloat16: queries, keys, values and the output
+    rounded: torch.dtype | None = None  # to which queries, keys, values and the output are
 
 
 # a head of Llama 3.1, right and with one detail wrong
@@ -39,7 +40,8 @@ DETAILS = {
     "rule": (Detail(), Detail(rule=False)),
     "scale": (Detail(), Detail(scale=(144 / 128) ** 0.5)),
     "window": (Detail(window=WINDOW), Detail(window=WINDOW - 1)),
-    "bfloat16": (Detail(), Detail(rounded=True)),
+    "bfloat16": (Detail(), Detail(rounded=torch.bfloat16)),
+    "float32": (Detail(), Detail(rounded=torch.float32)),
 }
 _LOOKS = {
     "theta": (chart.ACCENT_2, "-"),
@@ -48,8 +50,8 @@ _LOOKS = {
     "scale": (chart.INK, ":"),
     "window": (chart.ACCENT_2, "--"),
     "bfloat16": (chart.INK, "-"),
+    "float32": (chart.INK, "-"),
 }
-_INSIDE = {"pairs": (2.2, 0.85), "theta": (18, 0.19)}  # lines that end where another ends
 
 
 def bins() -> list[Tensor]:
@@ -76,10 +78,10 @@ def outputs(detail: Detail, rows: Tensor) -> Tensor:
     query, key = rotary(query[:, :, rows], rows), rotary(key, keys)
     mask = (keys <= rows[:, None]) & (keys > rows[:, None] - detail.window)
     scale = detail.scale * HEAD**-0.5
-    if detail.rounded:
-        query, key, value = (x.bfloat16().double() for x in (query, key, value))
+    if detail.rounded is not None:
+        query, key, value = (x.to(detail.rounded).double() for x in (query, key, value))
     output = F.scaled_dot_product_attention(query, key, value, mask, scale=scale)
-    return output.bfloat16().double() if detail.rounded else output
+    return output if detail.rounded is None else output.to(detail.rounded).double()
 
 
 @cache
@@ -109,9 +111,11 @@ def spread(heights: dict[str, float], gap: float) -> dict[str, float]:
     return placed
 
 
-def digits(name: str) -> int:
-    """Return how many digits of a percentage are told."""
-    return 1 if name == "bfloat16" else 0
+def said(name: str, part: float) -> str:
+    """Return the end of a line in words: a percentage, or millionths."""
+    if name == "float32":
+        return f"{1e6 * part:.2f}"
+    return f"{part:.1%}" if name == "bfloat16" else f"{part:.0%}"
 
 
 def off(language: str) -> str:
@@ -122,34 +126,32 @@ def off(language: str) -> str:
         axes = chart.panel(figure, 44, 30, 230, 176)
         axes.set(xscale="log", yscale="log", xlim=(1.9, LENGTH), ylim=(_LEAST, _MOST))
         for name, points in curves().items():
-            detail = DETAILS[name][1]
             seen = [(at, part) for at, part in points if part >= _LEAST]
             colour, dash = _LOOKS[name]
             axes.plot(
                 *zip(*seen, strict=True),
                 color=colour,
                 linestyle=dash,
-                linewidth=1 if name == "bfloat16" else 2,
+                linewidth=1 if name in ("bfloat16", "float32") else 2,
                 gid=f"part:{name}",
             )
-            if name in _INSIDE:
-                told = text[name].format(wrong=detail.theta)
-                axes.text(*_INSIDE[name], told, va="center")
-            else:
-                ends[name] = seen[-1][1]
+            ends[name] = seen[-1][1]
+        axes.axhline(LIMIT, color=chart.INK, linestyle=":", linewidth=1, gid="part:limit")
+        ends["limit"] = LIMIT
         whole = torch.tensor(_MOST / _LEAST).log()
         shares = {n: float(torch.tensor(v / _LEAST).log() / whole) for n, v in ends.items()}
         for name, share in spread(shares, 0.085).items():
             y, end = ((height - 206 + 176 * at) / height for at in (share, shares[name]))
             lead = matplotlib.lines.Line2D((275 / 400, 284 / 400), (end, y))
-            lead.set(color=_LOOKS[name][0], linewidth=0.7)
+            lead.set(color=_LOOKS.get(name, (chart.INK,))[0], linewidth=0.7)
             figure.add_artist(lead)
-            figure.text(287 / 400, y, text[name], va="center")
+            told = text[name].format(wrong=DETAILS["theta"][1].theta)
+            figure.text(287 / 400, y, told, va="center")
         chart.set_ticks(axes, "x", {n: f"{n:,}" for n in (4, 32, 256, 4096)})
-        chart.set_ticks(axes, "y", {0.001: "0.1%", 0.01: "1%", 0.1: "10%", 1: "100%"})
+        chart.set_ticks(axes, "y", {1e-8: "10⁻⁸", 1e-6: "10⁻⁶", 1e-4: "10⁻⁴", 0.01: "1%", 1: "100%"})
         figure.text(274 / 400, 12 / height, text["right"], ha="right", va="baseline")
         figure.text(0, 1 - 10 / height, text["up"], va="center")
-        told = {name: f"{points[-1][1]:.{digits(name)}%}" for name, points in curves().items()}
+        told = {name: said(name, points[-1][1]) for name, points in curves().items()}
         return chart.finish(figure, f"{KEY}-off", text["title"], text["desc"].format(**told))
 
 

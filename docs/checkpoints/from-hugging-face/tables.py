@@ -26,6 +26,7 @@ from tests.checkpoints.families import FAMILIES, Family
 
 from .benchmark import APART, HEADS, LENGTH
 
+LIMIT = 1e-5  # above it two layers compute different things
 WAYS = ("whole", "cached", "padded")
 _RULES = {"Llama3Scaling": "llama3", "YaRNScaling": "yarn", "ProportionalScaling": "proportional"}
 _FUSED = ("query_key_value", "qkv_proj", "c_attn", "Wqkv")
@@ -121,10 +122,21 @@ def all_keys(language: str) -> str:
     text = texts(__file__, "all_keys", language)
     found = example("checkpoints/from_hugging_face/all_keys")["found"]
     rows = [
-        (name, f"{near:.2f}", f"{far:.2f}", text[name.lower().replace(" ", "_")])
+        (name, f"{near:.4f}", f"{far:.4f}", text[name.lower().replace(" ", "_")])
         for name, (_, near, far) in found.items()
     ]
     return table(text["header"], rows, (0, 3))
+
+
+def blind(language: str) -> str:
+    """Return the table of bugs and inputs: how far off a layer is, or that it passes."""
+    text, found = texts(__file__, "blind", language), example("checkpoints/from_hugging_face/blind")
+    header = [text["bug"], *(text[name] for name in found["inputs"])]
+    rows = [
+        (text[name], *(text["passes"] if one < LIMIT else f"{one:.2f}" for one in off))
+        for name, off in found["found"].items()
+    ]
+    return table(header, rows)
 
 
 def rounding(language: str) -> str:
@@ -202,6 +214,7 @@ def numbers() -> dict[str, str]:
 
 TABLES: dict[str, Callable[[str], str]] = {
     "all_keys": all_keys,
+    "blind": blind,
     "families": families,
     "others": others,
     "rounding": rounding,

@@ -42,10 +42,10 @@ for name, (kind, options) in families.items():
         difference = ours(seen["x"], positions=positions, is_causal=True) - seen["output"]
         off.append((difference.norm() / seen["output"].norm()).item())
     found[name] = (said, *off)
-    print(f"{name:9} {said}  off by {off[0]:.2f}, in a long text {off[1]:.2f}")
-#> Llama 3   <All keys matched successfully>  off by 0.00, in a long text 0.00
-#> Llama 3.1 <All keys matched successfully>  off by 0.00, in a long text 0.71
-#> Mistral   <All keys matched successfully>  off by 0.14, in a long text 0.11
-#> Gemma 2   <All keys matched successfully>  off by 0.03, in a long text 0.03
-#> Granite   <All keys matched successfully>  off by 0.95, in a long text 0.98
-#> Cohere    <All keys matched successfully>  off by 0.82, in a long text 1.10
+    print(f"{name:9} {said}  off by {off[0]:.4f}, in a long text {off[1]:.4f}")
+#> Llama 3   <All keys matched successfully>  off by 0.0000, in a long text 0.0000
+#> Llama 3.1 <All keys matched successfully>  off by 0.0035, in a long text 0.7061
+#> Mistral   <All keys matched successfully>  off by 0.1371, in a long text 0.1052
+#> Gemma 2   <All keys matched successfully>  off by 0.0286, in a long text 0.0272
+#> Granite   <All keys matched successfully>  off by 0.9531, in a long text 0.9751
+#> Cohere    <All keys matched successfully>  off by 0.8247, in a long text 1.0989

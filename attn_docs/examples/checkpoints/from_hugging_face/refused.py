@@ -11,8 +11,10 @@ clipped = OlmoAttention(OlmoConfig(**sizes, clip_qkv=8.0), layer_idx=0)
 both_ways = Gemma2Attention(Gemma2Config(**sizes, use_bidirectional_attention=True), layer_idx=0)
 sections = LlamaAttention(LlamaConfig(**sizes), layer_idx=0)
 sections.config.rope_parameters["mrope_section"] = [1, 1, 2]
-of_a_fork = LlamaAttention(LlamaConfig(**sizes, attn_temperature=True), layer_idx=0)
-for layer in (clipped, both_ways, sections, of_a_fork, of_a_fork.q_proj):
+unknown = LlamaAttention(LlamaConfig(**sizes, attn_temperature=True), layer_idx=0)
+fork = type("LlamaAttention", (LlamaAttention,), {"__module__": "their_fork.modeling"})
+of_a_fork = fork(LlamaConfig(**sizes), layer_idx=0)  # the same name, perhaps another forward
+for layer in (clipped, both_ways, sections, unknown, of_a_fork, of_a_fork.q_proj):
     try:
         from_transformers(layer)
     except ValueError as error:
@@ -22,4 +24,5 @@ for layer in (clipped, both_ways, sections, of_a_fork, of_a_fork.q_proj):
 #> use_bidirectional_attention must be None or False; got True
 #> mrope_section must be absent with rope_type 'default'; got [1, 1, 2]
 #> attn_temperature must be None, because no converter of this family is  …  read it; got True
+#> module must be of transformers' own class LlamaAttention; got their_fo … ing.LlamaAttention
 #> module must be one of BertAttention, BloomAttention, CamembertAttentio … ention; got Linear
