@@ -17,6 +17,7 @@ from attn_docs import (
     MultiHeadAttention,
     RotaryEmbedding,
     from_transformers,
+    position_bias_from_transformers,
 )
 from attn_docs.checkpoints._config import copy_linear, rotary_of
 from attn_docs.checkpoints._others import OTHERS
@@ -361,6 +362,40 @@ def test_another_layer_is_refused_with_those_that_are_known() -> None:
     with pytest.raises(ValueError, match=r"got Llama4TextAttention$"):
         from_transformers(llama4.layers(llama4.build())[0])
     assert list(CONVERTERS) == list(dict.fromkeys(CONVERTERS))
+
+
+@pytest.mark.parametrize("convert", [from_transformers, position_bias_from_transformers])
+def test_a_forks_class_of_a_known_name_is_refused(convert: Any) -> None:
+    name = "Llama 3" if convert is from_transformers else "BLOOM"
+    theirs = layer_of(name)
+    known = type(theirs).__name__
+    for place in ("transformers_modules.their_fork.modeling_llama", "transformers", "__main__"):
+        theirs.__class__ = type(known, (type(theirs),), {"__module__": place})
+        with pytest.raises(ValueError, match=rf"transformers' own class {known}; got {place}\."):
+            convert(theirs)
+
+
+def test_what_their_class_does_not_read_changes_neither_layer() -> None:
+    family = FAMILIES["Llama 3"]
+    plain, model = family.build(), family.build(logn=True, nope_every=2)
+    assert model.config.logn
+    x, right = record(model, family.layers(model), {"input_ids": tokens()})[-1]
+    assert right.equal(record(plain, family.layers(plain), {"input_ids": tokens()})[-1].output)
+    with torch.no_grad():
+        found = from_transformers(family.layers(model)[-1])(x, is_causal=True)
+    assert relative(found, right) < 1e-6
+
+
+def test_gemma_4_is_as_far_from_float64_as_ours() -> None:
+    family = FAMILIES["Gemma 4"]
+    layer = family.layers(family.build())[-1]
+    x, theirs = record(model := family.build(), family.layers(model), {"input_ids": tokens()})[-1]
+    with torch.no_grad():
+        ours = from_transformers(layer)(x, is_causal=True)
+        exact = from_transformers(layer.double())(x.double(), is_causal=True)
+    assert relative(ours, theirs) < 1e-6
+    for found in (ours, theirs):
+        assert 1.5e-6 < relative(found.double(), exact) < 5e-6
 
 
 def test_a_layer_that_says_other_than_its_config_is_refused() -> None:

@@ -1,14 +1,20 @@
 """The figure and the table of the chapter on loading checkpoints, against their sources."""
 
+import contextlib
+import io
 import itertools
 import re
+import runpy
+from pathlib import Path
 
 import pytest
 import torch
 
 from attn_docs.checkpoints.from_hugging_face import CONVERTERS
+from docs._kit.examples import example
 from docs._kit.measured import load
 from docs._kit.text import texts
+from docs._tools.blocks import ROOT
 from docs._tools.page import page_module
 from tests.checkpoints.families import FAMILIES
 from tests.kit import parse
@@ -52,6 +58,9 @@ def test_what_sets_layers_apart_is_read_from_the_converted_ones() -> None:
 def test_wrong_details_show_where_the_page_says() -> None:
     found = {name: dict(points) for name, points in figures.curves().items()}
     assert found["rule"][64] < 0.01 < found["rule"][256]
+    assert found["rule"][2] > 5 * figures.LIMIT  # at once, in float32
+    assert all(part < figures.LIMIT / 100 for part in found["float32"].values())
+    assert all(found[name][2] > figures.LIMIT for name in ("theta", "pairs", "scale"))
     assert found["rule"][4096] > 0.3
     assert found["rule"][16] < 0.6 * found["bfloat16"][16]
     assert found["rule"][32] < 1.2 * found["bfloat16"][32] < 0.6 * found["rule"][64]
@@ -85,7 +94,8 @@ def test_the_figure_says_the_ends_of_its_lines(language: str) -> None:
     svg = figures.off(language)
     assert {e.get("data-part") for e in parse(svg).iter("g")} >= set(figures.DETAILS)
     for name, points in figures.curves().items():
-        assert f"{points[-1][1]:.{figures.digits(name)}%}" in svg
+        assert figures.said(name, points[-1][1]) in svg
+    assert 'data-part="limit"' in svg
     assert re.search("512", texts(figures.__file__, "off", language)["desc"])
 
 
@@ -103,7 +113,40 @@ def test_one_rounding_grows_with_the_position_and_ours_has_it_as_transformers() 
 def test_what_loads_and_is_wrong_has_its_reason() -> None:
     rows = tables.all_keys("en").splitlines()[2:]
     assert len(rows) == 6
-    assert [row.split("|")[2].strip() == "0.00" for row in rows] == [True, True] + 4 * [False]
+    assert [row.split("|")[2].strip() == "0.0000" for row in rows] == [True] + 5 * [False]
+    llama31 = example("checkpoints/from_hugging_face/all_keys")["found"]["Llama 3.1"]
+    assert 0.003 < llama31[1] < 0.004  # a third of one percent
+    assert llama31[2] > 0.5
+
+
+def test_each_bug_passes_where_the_page_says() -> None:
+    found = example("checkpoints/from_hugging_face/blind")["found"]
+    passes = {name: [one < tables.LIMIT for one in off] for name, off in found.items()}
+    assert passes == {
+        "norms": [True, True, False, False, False],
+        "pairs": [True, False, False, False, False],
+        "scale": [True, False, False, False, False],
+        "window": [True, False, True, False, False],
+        "eps": [True, True, True, True, False],
+    }
+
+
+@pytest.mark.parametrize("name", ["converted", "swapped"])
+def test_the_last_comparison_sees_exchanged_norms(name: str, tmp_path: Path) -> None:
+    code = (ROOT / f"attn_docs/examples/checkpoints/from_hugging_face/{name}.py").read_text()
+    before, layers = {
+        "converted": ("seen = {}", "ours"),
+        "swapped": ("found = model(", "(block.self_attn.layer for block in model.model.layers)"),
+    }[name]
+    exchange = "one.q_norm, one.k_norm = one.k_norm, one.q_norm"
+    exchanged = f"for one in {layers}:\n    {exchange}\n"
+    for planted, answer in (("", "True"), (exchanged, "False")):
+        path, told = tmp_path / "program.py", io.StringIO()
+        path.write_text(code.replace(f"\n{before}", f"\n{planted}{before}", 1))
+        with torch.set_grad_enabled(True), contextlib.redirect_stdout(told):
+            runpy.run_path(str(path))
+        said = {line for line in told.getvalue().splitlines() if line in ("True", "False")}
+        assert said == {answer}
 
 
 def test_the_numbers_of_the_sentences() -> None:

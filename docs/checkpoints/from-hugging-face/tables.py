@@ -200,10 +200,13 @@ def numbers() -> dict[str, str]:
     measured = load(__file__)["families"]
     worst = max(value["value"] for value in measured.values)
     caught = example("checkpoints/from_hugging_face/caught")
+    near, *_, far = (load(__file__)["rounding"]("off", head=HEADS[-1], apart=n) for n in APART)
     return {
         "cases": str(len(FAMILIES)),
         "classes": str(len(CONVERTERS)),
         "other_layouts": str(len(OTHERS)),
+        "rounding_far": power(far),
+        "rounding_near": power(near),
         "scale_27b": f"{(144 / 128) ** 0.5:.2f}",
         "scale_27b_3": f"{(168 / 128) ** 0.5:.2f}",
         "sixty": str(caught["x"].size(1)),

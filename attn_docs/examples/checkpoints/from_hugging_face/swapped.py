@@ -26,8 +26,9 @@ class Mine(nn.Module):
         if past_key_values is not None:
             raise ValueError("Mine does not fill their cache: call the model with use_cache=False")
         positions = named["position_ids"].expand(len(hidden_states), -1)  # b n
-        seen = {"attn_mask": attention_mask, "is_causal": attention_mask is None}  # theirs is causal
-        return self.layer(hidden_states, positions=positions, **seen), None
+        named = {"attn_mask": attention_mask, "positions": positions}
+        # a mask of theirs is causal already
+        return self.layer(hidden_states, is_causal=attention_mask is None, **named), None
 
 
 for block in model.model.layers:
