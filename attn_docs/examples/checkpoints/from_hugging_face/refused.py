@@ -12,7 +12,7 @@ both_ways = Gemma2Attention(Gemma2Config(**sizes, use_bidirectional_attention=Tr
 sections = LlamaAttention(LlamaConfig(**sizes), layer_idx=0)
 sections.config.rope_parameters["mrope_section"] = [1, 1, 2]
 unknown = LlamaAttention(LlamaConfig(**sizes, attn_temperature=True), layer_idx=0)
-fork = type("LlamaAttention", (LlamaAttention,), {"__module__": "their_fork.modeling"})
+fork = type("LlamaAttention", (LlamaAttention,), {"__module__": "fork.modeling"})
 of_a_fork = fork(LlamaConfig(**sizes), layer_idx=0)  # the same name, perhaps another forward
 for layer in (clipped, both_ways, sections, unknown, of_a_fork, of_a_fork.q_proj):
     try:
@@ -24,5 +24,5 @@ for layer in (clipped, both_ways, sections, unknown, of_a_fork, of_a_fork.q_proj
 #> use_bidirectional_attention must be None or False; got True
 #> mrope_section must be absent with rope_type 'default'; got [1, 1, 2]
 #> attn_temperature must be None, because no converter of this family is  …  read it; got True
-#> module must be of transformers' own class LlamaAttention; got their_fo … ing.LlamaAttention
+#> module must be of transformers' own class LlamaAttention; got fork.modeling.LlamaAttention
 #> module must be one of BertAttention, BloomAttention, CamembertAttentio … ention; got Linear
