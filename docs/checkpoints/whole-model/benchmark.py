@@ -1,4 +1,4 @@
-"""A token and a prompt of a whole model, step by step and in transformers; where a token's time goes."""
+"""A token and a prompt of a whole model, step by step and in transformers; a token's parts."""
 
 import time
 from collections.abc import Callable
@@ -51,10 +51,10 @@ class Masked(KVCache):
 
     def visible(self, new: int, *, is_causal: bool = True) -> Tensor:
         """Return which keys new queries see, also for a single query."""
-        assert is_causal
-        assert self.window is not None
-        back = torch.arange(self.length, self.length + new)[:, None] - self.key_positions(new)
-        return (back >= 0) & (back < self.window)
+        keys = self.key_positions(new)
+        queries = torch.arange(self.length, self.length + new)[:, None]
+        allowed = keys > queries - WINDOW
+        return allowed & (keys <= queries) if is_causal else allowed
 
 
 def model_of(step: str) -> DecoderModel:
@@ -163,12 +163,20 @@ def prefill_theirs(kind: str, length: int) -> Callable[[], Tensor]:
     return read
 
 
-def rows(calls: dict[str, Callable[[], Tensor]], unit: str, budget: float) -> list[dict[str, object]]:
+def rows(
+    calls: dict[str, Callable[[], Tensor]], unit: str, budget: float
+) -> list[dict[str, object]]:
     """Return the least processor time of each call, the calls taking turns."""
     spent = least_seconds(list(calls.values()), budget, clock=time.process_time)
     many = {"ms": 1000, "s": 1}[unit]
     return [
-        {"step": step, "kernel": kernel_of(call), "quantity": "time", "value": many * x, "unit": unit}
+        {
+            "step": step,
+            "kernel": kernel_of(call),
+            "quantity": "time",
+            "value": many * x,
+            "unit": unit,
+        }
         for (step, call), x in zip(calls.items(), spent, strict=True)
     ]
 

@@ -55,14 +55,12 @@ def steps(language: str) -> str:
     rows = []
     for step in (*benchmark.STEPS, *benchmark.THEIRS):
         took = milliseconds(step)
-        rate = 1000 / took
         rows.append((
             text[step],
             text["same"][step],
             f"{held(step) / 2**20:.1f} MiB" if held(step) else text["without"],
             f"{seconds(step):.2f} s",
             f"{took:,.1f} ms",
-            f"{rate:.1f}" if rate < 1 else f"{rate:.0f}",
         ))  # fmt: skip
     caption = text["caption"].format(
         layers=benchmark.LAYERS,
