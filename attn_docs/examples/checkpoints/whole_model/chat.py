@@ -22,5 +22,3 @@ print(repr(tokenizer.apply_chat_template(messages, tokenize=False, **options)))
 prompt = tokenizer.apply_chat_template(messages, return_dict=False, **options)
 print(prompt[:6], len(prompt))  # what write() takes
 #> [23, 21, 7, 20, 1, 21] 37
-# with a model that has learned to chat, in the program above:
-# print(tokenizer.decode(list(write(prompt, most=4000, **sampling))))
