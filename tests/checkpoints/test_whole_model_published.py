@@ -1,5 +1,7 @@
 """Whole models from entries as published files have them; how they load; how norms hide."""
 
+import json
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +9,12 @@ import pytest
 import torch
 import transformers
 
-from attn_docs import decoder_from_config, load_decoder
+from attn_docs import decoder_from_config, load_decoder, rename_weights
 from attn_docs.checkpoints import tiny_qwen3
 from attn_docs.model import DecoderModel
 from attn_docs.model.language_model import HELD_OUT, continue_text, tell_stories
+from docs._tools.blocks import ROOT
+from docs._tools.page import page_module
 from tests.checkpoints.test_whole_model import (
     CLASSES,
     MENDED,
@@ -25,6 +29,7 @@ from tests.checkpoints.test_whole_model import (
 )
 from tests.kit import load_exhibit
 
+PROGRAM = ROOT / "attn_docs/examples/checkpoints/whole_model/your_weights.py"
 # Entries of published files, and what they hold that others do not.
 PUBLISHED: dict[str, dict[str, Any]] = {
     "SmolLM2-135M": {
@@ -131,3 +136,108 @@ def test_swapped_norms_write_about_four_in_five_stories_alike() -> None:
         prompt = first + ". " + " ".join(second.split()[:2])  # as far as "the dog"
         alike += continue_text(wrong, prompt) == continue_text(stories, prompt)
     assert 28 <= alike <= 37  # of 100 they were 82
+
+
+# --- what the comparison of a folder may expect -----------------------------------------------
+
+
+def random_pair(config: transformers.PretrainedConfig) -> tuple[Any, DecoderModel]:
+    """Return a random model of transformers, and ours with the same weights."""
+    theirs = transformers.AutoModelForCausalLM.from_config(config).eval().requires_grad_(False)
+    ours = decoder_from_config(theirs.config.to_dict()).requires_grad_(False)
+    return theirs, ours
+
+
+@pytest.mark.parametrize(("spread", "sharper"), [(0.0, 1.0), (0.5, 2.0)])
+def test_ours_is_off_as_much_as_two_kernels_of_transformers(spread: float, sharper: float) -> None:
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 512, "hidden_size": 256, "intermediate_size": 768, "head_dim": 32}
+    sizes |= {"num_attention_heads": 8, "num_key_value_heads": 4, "num_hidden_layers": 28}
+    theirs, ours = random_pair(transformers.Qwen3Config(**sizes))
+    for name, weight in theirs.named_parameters():
+        if weight.ndim == 1:
+            weight.mul_((spread * torch.randn_like(weight)).exp())
+            weight.mul_(sharper if "q_norm" in name or "k_norm" in name else 1.0)
+    ours.load_state_dict(rename_weights(theirs.state_dict()))
+    tokens = torch.randint(512, (1, 600))
+    right, caches = theirs(tokens).logits, ours.new_caches(1, 600)
+    chunks = [ours(chunk, caches=caches) for chunk in tokens.split([400] + 200 * [1], dim=1)]
+    theirs.set_attn_implementation("eager")
+    yardstick = off(theirs(tokens).logits, right)
+    assert off(torch.cat(chunks, dim=1), right) <= 5 * yardstick
+    assert (yardstick < 1e-6) if sharper == 1.0 else (2e-5 < yardstick < 1e-3)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
+        {"rope_type": "yarn", "factor": 4.0},
+        {"rope_type": "linear", "factor": 4.0},
+    ],
+    ids=lambda rule: str(rule["rope_type"]),
+)
+def test_a_forgotten_rule_for_long_texts_shows_in_600_tokens(rule: dict[str, Any]) -> None:
+    torch.manual_seed(0)
+    rope = rule | {"rope_theta": 5e5}
+    if rule["rope_type"] != "linear":
+        rope |= {"original_max_position_embeddings": 8192}
+    sizes = {"vocab_size": 97, "hidden_size": 256, "intermediate_size": 512, "head_dim": 128}
+    sizes |= {"num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 3}
+    given = transformers.LlamaConfig(**sizes, rope_parameters=rope, max_position_embeddings=131072)
+    theirs, ours = random_pair(given)
+    plain = {"rope_parameters": {"rope_type": "default", "rope_theta": 5e5}}
+    forgotten = decoder_from_config(theirs.config.to_dict() | plain)
+    tokens, weights = torch.randint(97, (1, 600)), rename_weights(theirs.state_dict())
+    for model, bounds in ((ours, (0.0, 1e-6)), (forgotten, (1e-3, 1.0))):
+        model.load_state_dict(weights)
+        assert bounds[0] <= off(model(tokens), theirs(tokens).logits) <= bounds[1]
+
+
+@pytest.mark.parametrize(
+    ("entries", "stop", "sampling"),
+    [
+        (None, {0}, {}),
+        ({}, {0}, {}),
+        ({"eos_token_id": None}, {0}, {}),
+        ({"eos_token_id": [0, 5], "temperature": 0.6}, {0, 5}, {}),
+        (
+            {"do_sample": True, "temperature": 0.6, "top_p": 0.95},
+            {0},
+            {"temperature": 0.6, "top_p": 0.95, "top_k": 50},
+        ),
+    ],
+    ids=["no file", "no entry", "null", "a list", "drawn"],
+)
+def test_the_program_of_the_page_stops_and_draws_as_the_folder_says(
+    entries: dict[str, Any] | None, stop: set[int], sampling: dict[str, Any], tmp_path: Path
+) -> None:
+    folder = tiny_qwen3.save_tiny_qwen3(tmp_path / "model")
+    (folder / "generation_config.json").unlink()
+    if entries is not None:
+        (folder / "generation_config.json").write_text(json.dumps(entries))
+    source = PROGRAM.read_text()
+    source = source.replace("save_tiny_qwen3(tempfile.mkdtemp())", repr(str(folder)))
+    (tmp_path / "program.py").write_text(source)
+    told = runpy.run_path(str(tmp_path / "program.py"))
+    assert told["stop"] == stop
+    assert told["sampling"] == sampling
+    torch.manual_seed(0)
+    written = list(told["write"](told["prompt"], most=100, temperature=5.0, top_k=29, top_p=1e-6))
+    assert written == list(told["write"](told["prompt"], most=100))  # only the likeliest is left
+    assert not stop & set(written)
+
+
+@torch.no_grad()
+def test_a_window_by_a_mask_is_the_window_in_a_ring_and_no_cache_is_the_cache() -> None:
+    benchmark = page_module("checkpoints/whole-model", "benchmark")
+    for one, other in (("window", "ring"), ("none", "cache")):
+        assert off(benchmark.decode(one, 300)(), benchmark.decode(other, 300)()) <= 1e-5
+        if one == "window":
+            assert off(benchmark.prefill(one, 300)(), benchmark.prefill(other, 300)()) <= 1e-5
+    assert off(benchmark.decode("ring", 300)(), benchmark.decode("grouped", 300)()) > 1e-2
+    for kind in benchmark.THEIRS:
+        step = benchmark.decode_theirs(kind, 300)
+        assert [off(step(), benchmark.prefill_theirs(kind, 300)()) <= 1e-5 for _ in "12"] == [
+            True
+        ] * 2

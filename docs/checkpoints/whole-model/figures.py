@@ -1,21 +1,21 @@
-"""Figures of the chapter on a whole model: its parts in their order, and time for a token."""
+"""Figures of the chapter on a whole model: its parts in order, and where a token's time goes."""
 
 from collections.abc import Callable
 
 import drawsvg
-import matplotlib.style
 
-from docs._kit import chart
-from docs._kit.draw import arrow, box, canvas, finish, write
+from docs._kit.draw import ACCENT, ACCENT_2, INK, SOFT, arrow, box, canvas, finish, write
 from docs._kit.text import texts
 
 from . import tables
-from .benchmark import LENGTHS, STEPS
+from .benchmark import CACHED
 
 KEY = "checkpoints-whole-model"
 _STREAM, _LEFT, _GAP, _HIGH = 24, 50, 6, 34
 _RIGHT = 396
 _TOP, _ATTENTION, _MLP = 42, 100, 176
+# Which step of the core each box is; the core has no cache.
+_NUMBERS = {"embedding": "2", "attention": "4455 67", "mlp": "8888", "unembedding": "8"}
 
 
 def parts(language: str) -> str:
@@ -24,7 +24,7 @@ def parts(language: str) -> str:
     drawing = canvas(400, 326)
     write(drawing, text["tokens"], 0, 8, 12, text_anchor="start", font_weight="bold")
     frame = drawsvg.Rectangle(
-        4, 72, 394, 172, rx=8, fill="none", stroke="currentColor", stroke_opacity=0.35
+        4, 64, 394, 180, rx=8, fill="none", stroke="currentColor", stroke_opacity=0.35
     )
     drawing.append(frame)
     write(drawing, text["layers"], _RIGHT - 6, 232, 12, text_anchor="end")
@@ -33,6 +33,7 @@ def parts(language: str) -> str:
     for y, name in ((_TOP, "embedding"), (272, "unembedding")):
         box(drawing, 4, y - 13, 270, 26)
         write(drawing, text[name], 139, y, 12)
+        write(drawing, _NUMBERS[name], 286, y, 12, font_weight="bold")
     write(drawing, text["logits"], 0, 315, 12, text_anchor="start", font_weight="bold")
     for y, name in ((_ATTENTION, "attention"), (_MLP, "mlp")):
         _branch(drawing, y, name, text[name])
@@ -47,6 +48,8 @@ def _branch(drawing: drawsvg.Drawing, y: float, name: str, steps: list[list[str]
     for index, lines in enumerate(steps):
         x = _LEFT + index * (width + _GAP)
         box(group, x, y - _HIGH / 2, width, _HIGH)
+        number = _NUMBERS[name][index]
+        write(group, number, x + width / 2, y - _HIGH / 2 - 8, 11, font_weight="bold")
         for row, line in enumerate(lines):
             write(group, line, x + width / 2, y + (row - (len(lines) - 1) / 2) * 13, 11)
     below, end = y + _HIGH / 2 + 14, _RIGHT - 6 - width / 2
@@ -55,43 +58,43 @@ def _branch(drawing: drawsvg.Drawing, y: float, name: str, steps: list[list[str]
     drawing.append(group)
 
 
-_LOOK = {
-    "none": {"color": chart.INK, "marker": "^", "linestyle": (0, (1, 2))},
-    "cache": {"color": chart.ACCENT_2, "marker": "s", "linestyle": (0, (3, 2))},
-    "grouped": {"color": chart.ACCENT_2, "marker": "D", "linestyle": "solid"},
-    "ring": {"color": chart.ACCENT, "marker": "o", "linestyle": "solid"},
+_FILLS = {
+    "products": {"fill": SOFT, "stroke": INK, "stroke_opacity": 0.5},
+    "rest": {"fill": ACCENT_2},
+    "before": {"fill": ACCENT},
 }
-_MARKS = {"markersize": 5, "markeredgewidth": 0, "linewidth": 1.75}
+_ROW, _WIDE = 42, 340
 
 
-def times() -> dict[str, list[float]]:
-    """Return each step's milliseconds for a token, by length."""
-    return {step: [tables.milliseconds(step, n) for n in LENGTHS] for step in STEPS}
-
-
-def time(language: str) -> str:
-    """Chart the milliseconds for one new token against the tokens so far."""
-    text, found = texts(__file__, "time", language), times()
-    with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 250)
-        figure.text(0, 1 - 8 / 250, text["y"], weight="bold", va="top")
-        axes = chart.panel(figure, 40, 34, 256, 178)
-        axes.set(xscale="log", yscale="log", xlim=(230, 4500), ylim=(3, 3000))
-        chart.set_ticks(axes, "x", {n: f"{n:,}" for n in LENGTHS})
-        chart.set_ticks(axes, "y", {y: f"{y:,}" for y in (10, 100, 1000)})
-        for name, look in _LOOK.items():
-            axes.plot(LENGTHS, found[name], **look, **_MARKS, gid=f"part:{name}")
-            apart = {"cache": 1.5, "grouped": 0.95, "ring": 0.85}.get(name, 1)
-            axes.text(4900, apart * found[name][-1], text[name], va="center")
-        figure.text(296 / 400, 8 / 250, text["x"], ha="right", va="baseline")
-        semicolon, comma = text["join"]
-        rows = semicolon.join(
-            text["row"].format(name=text[name], values=comma.join(f"{v:.1f}" for v in values))
-            for name, values in found.items()
+def spent(language: str) -> str:
+    """Draw where the milliseconds of a token go, a bar for each step with a cache."""
+    text, found = texts(__file__, "spent", language), {step: tables.spent(step) for step in CACHED}
+    top, scale = 66, _WIDE / max(sum(parts.values()) for parts in found.values())
+    drawing = canvas(400, top + _ROW * len(found))
+    for row, (part, look) in enumerate(_FILLS.items()):
+        drawing.append(drawsvg.Rectangle(1, 3 + 20 * row, 12, 12, **look))
+        write(drawing, text[part], 20, 9 + 20 * row, 12, text_anchor="start")
+    for row, (step, parts) in enumerate(found.items()):
+        y, left, group = top + _ROW * row, 1.0, drawsvg.Group(data_step=step)
+        write(group, text[step], 1, y + 10, 12, text_anchor="start")
+        for part, value in parts.items():
+            width = scale * value
+            bar = drawsvg.Rectangle(left, y + 20, width, 16, data_bar=part, **_FILLS[part])
+            group.append(bar)
+            left += width
+        total = f"{sum(parts.values()):.1f} ms"
+        write(group, total, left + 6, y + 28, 12, text_anchor="start")
+        drawing.append(group)
+    semicolon, comma = text["join"]
+    rows = semicolon.join(
+        text["row"].format(
+            name=text[step],
+            values=comma.join(f"{text[part]} {value:.1f}" for part, value in parts.items()),
         )
-        lengths = comma.join(f"{n:,}" for n in LENGTHS)
-        desc = text["desc"].format(lengths=lengths, rows=rows)
-        return chart.finish(figure, f"{KEY}-time", text["title"], desc)
+        for step, parts in found.items()
+    )
+    desc = text["desc"].format(rows=rows)
+    return finish(drawing.as_svg(header=""), f"{KEY}-spent", text["title"], desc)
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"parts": parts, "time": time}
+FIGURES: dict[str, Callable[[str], str]] = {"parts": parts, "spent": spent}

@@ -24,7 +24,7 @@ def qwen3(weights, tokens, windows, d, theta=1e6, eps=1e-6):
         y = F.scaled_dot_product_attention(q, k, v, seen, enable_gqa=True)  # b h n d
         x = x + y.transpose(1, 2).flatten(2) @ w["out_proj"]  # b n c
         y = norm(x, w["mlp_norm"])  # b n c
-        y = F.silu(y @ w["gate_proj"]) * (y @ w["up_proj"])  # b n, wider than c
+        y = F.silu(y @ w["gate_proj"]) * (y @ w["up_proj"])  # b n mlp
         x = x + y @ w["down_proj"]  # b n c
     return norm(x, weights["norm.weight"]) @ weights["output.weight"].T  # b n vocab
 

@@ -4,8 +4,9 @@ from attn_docs.model.language_model import continue_text, decode, encode
 model, prompt = tiny_qwen3(), "mia has a red dog and tom has a black cat. the "
 caches = model.new_caches(batch=1, capacity=128)
 logits = model(encode("\n" + prompt)[None], caches=caches)  # prefill
-for chance, token in zip(*logits[0, -1].softmax(-1).topk(2), strict=True):
-    print(decode(token[None]), f"{chance:.2f}")
+chances = logits[0, -1].softmax(-1)  # of each character, to be the next
+for token in chances.topk(2).indices:
+    print(decode(token[None]), f"{chances[token]:.2f}")
 #> d 0.53
 #> c 0.47
 

@@ -10,31 +10,38 @@ from attn_docs import load_decoder
 from attn_docs.checkpoints.tiny_qwen3 import save_tiny_qwen3
 
 path = save_tiny_qwen3(tempfile.mkdtemp())  # or yours: path = "Qwen3-0.6B"
+device = "cpu"  # or "cuda"
 
 folder = Path(path)
-model = load_decoder(folder)
+model = load_decoder(folder).to(device)
 tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-ends = folder / "generation_config.json"
-ends = ends if ends.exists() else folder / "config.json"  # base models often have no other
-stop = json.loads(ends.read_text())["eos_token_id"]
+told = {}
+for name in ("config.json", "generation_config.json"):  # where both say something, the second
+    entries = json.loads((folder / name).read_text()) if (folder / name).exists() else {}
+    told |= {key: value for key, value in entries.items() if value is not None}
+stop = told.get("eos_token_id", [])
 stop = {stop} if isinstance(stop, int) else set(stop)  # one token, or a list
+sampling = {}  # the likeliest token
+if told.get("do_sample"):
+    names = {"temperature", "top_k", "top_p"}
+    sampling = {"top_k": 50} | {name: told[name] for name in names & told.keys()}
 
 
 @torch.no_grad()
-def write(prompt, most=200, temperature=0.0):  # a prompt of token numbers
-    tokens = torch.tensor([prompt])  # 1 n
+def write(prompt, most=200, temperature=1.0, top_k=1, top_p=1.0):  # top_k=1: the likeliest
+    tokens = torch.tensor([prompt], device=device)  # 1 n
     caches = model.new_caches(batch=1, capacity=tokens.size(1) + most)
     for _ in range(most):  # first the prompt (prefill), then one token at a time (decode)
         logits = model(tokens, caches=caches)[:, -1]  # 1 vocab
-        if temperature:
-            tokens = (logits / temperature).softmax(-1).multinomial(1)  # 1 1
-        else:
-            tokens = logits.argmax(-1, keepdim=True)  # 1 1
+        best = logits.topk(min(top_k, logits.size(-1)))  # the largest first
+        chances = (best.values / temperature).softmax(-1)  # 1 k
+        chances[chances.cumsum(-1) - chances >= top_p] = 0  # those before it are enough
+        tokens = best.indices.gather(1, chances.multinomial(1))  # 1 1
         if tokens.item() in stop:
             return
         yield tokens.item()
 
 
 prompt = tokenizer.encode("\nmia has a red dog and tom has a black cat. the cat").ids
-print(tokenizer.decode(list(write(prompt))).strip())
+print(tokenizer.decode(list(write(prompt, **sampling))).strip())
 #> sleeps in the hay. it dreams of milk. tom feeds the black cat.
