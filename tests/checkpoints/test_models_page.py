@@ -275,3 +275,16 @@ def test_dots_stand_at_their_models_bytes(language: str) -> None:
         value = kv_cache_bytes(model.config, 131_072) / 131_072 / 1024
         middle = float(dot.get("y")) + float(dot.get("height")) / 2
         assert middle == pytest.approx(ticks[4] - step * math.log(value / 4), abs=0.1)
+
+
+@languages
+def test_curves_are_the_bytes_of_their_models_caches(language: str) -> None:
+    root = parse(figures.FIGURES["length"](language))
+    curves = {e.get("data-model"): e.get("d") for e in root.iter("path") if e.get("data-model")}
+    assert set(curves) == set(figures.CURVES)
+    for name, d in curves.items():
+        ends = re.findall(r"([\d.]+),([\d.]+)", d)
+        for power, (x, y) in zip(figures.DOUBLINGS, (ends[0], ends[-1]), strict=True):
+            taken = math.log2(kv_cache_bytes(MODELS[name].config, 2**power))
+            assert float(x) == pytest.approx(figures.at_length(power), abs=0.1)
+            assert float(y) == pytest.approx(figures.at_bytes(taken), abs=0.1)

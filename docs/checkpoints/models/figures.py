@@ -1,11 +1,11 @@
-"""The figure of the chapter on models: what a token costs at 128k, year by year."""
+"""The figures of the chapter on models: caches as a text grows, and a token at 128k by year."""
 
 import math
 from collections.abc import Callable
 
 import drawsvg
 
-from attn_docs import KVModel
+from attn_docs import KVModel, kv_cache_bytes
 from docs._kit.draw import ACCENT, ACCENT_2, INK, canvas, finish, write
 from docs._kit.text import texts
 
@@ -120,4 +120,65 @@ def moved(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-moved", text["title"], desc, zoom=1.5)
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"moved": moved}
+# the five models of core.py: colour, dashes, where the name stands, and beside which length
+CURVES = {
+    "Llama-3.1-8B": (INK, "", (6, -5), 20),
+    "gpt-oss-20b": (ACCENT, "", (6, 0), 20),
+    "DeepSeek-V3.2": (ACCENT_2, "", (6, 5), 20),
+    "Qwen3-Next-80B": (ACCENT, "5 4", (0, -9), 7),
+    "DeepSeek-V4-Flash": (ACCENT_2, "5 4", (6, 0), 20),
+}
+DOUBLINGS = (7, 20)  # from 128 tokens to a million
+BYTES = (21, 38)  # from 2 MiB to 256 GiB, as powers of two
+X_TICKS = {7: "128", 10: "1k", 13: "8k", 16: "64k", 19: "512k"}
+Y_TICKS = {22: "4 MiB", 26: "64 MiB", 30: "1 GiB", 34: "16 GiB", 38: "256 GiB"}
+PLOT = (58, 30, 222, 250)  # left, top, width and height
+
+
+def at_length(doublings: float) -> float:
+    """Return where so many doublings of one token are on the axis of lengths."""
+    left, _, width, _ = PLOT
+    return left + width * (doublings - DOUBLINGS[0]) / (DOUBLINGS[1] - DOUBLINGS[0])
+
+
+def at_bytes(doublings: float) -> float:
+    """Return where so many doublings of one byte are on the axis of bytes."""
+    _, top, _, tall = PLOT
+    return top + tall * (BYTES[1] - doublings) / (BYTES[1] - BYTES[0])
+
+
+def length(language: str) -> str:
+    """Draw the whole cache of five models against the length of the text."""
+    text = texts(__file__, "length", language)
+    left, top, width, tall = PLOT
+    drawing = canvas(394, top + tall + 40)
+    write(drawing, text["y"], 0, 8, 12, text_anchor="start")
+    for power, shown in Y_TICKS.items():
+        y = at_bytes(power)
+        line = {"stroke": INK, "stroke_opacity": 0.2, "stroke_width": 1, "data_tick": power}
+        drawing.append(drawsvg.Line(left, y, left + width, y, **line))
+        write(drawing, shown, left - 6, y, 12, text_anchor="end")
+    for power, shown in X_TICKS.items():
+        write(drawing, shown, at_length(power), top + tall + 14, 12)
+    write(drawing, text["x"], left + width / 2, top + tall + 32, 12)
+    steps = [DOUBLINGS[0] + k / 2 for k in range(2 * (DOUBLINGS[1] - DOUBLINGS[0]) + 1)]
+    for name, (colour, dashes, (aside, below), beside) in CURVES.items():
+        config = MODELS[name].config
+        taken = [math.log2(kv_cache_bytes(config, round(2**step))) for step in steps]
+        points = [v for s, t in zip(steps, taken, strict=True) for v in (at_length(s), at_bytes(t))]
+        look = {"stroke": colour, "stroke_width": 2, "stroke_dasharray": dashes or "none"}
+        drawing.append(drawsvg.Lines(*points, fill="none", data_model=name, **look))
+        there = at_length(beside) + aside, at_bytes(taken[steps.index(beside)]) + below
+        write(drawing, name, *there, 12, text_anchor="start")
+    rows = text["comma"].join(
+        f"{name}: {', '.join(_taken(name, n) for n in LENGTHS)}" for name in CURVES
+    )
+    desc = text["desc"].format(rows=rows)
+    return finish(drawing.as_svg(header=""), f"{KEY}-length", text["title"], desc, zoom=1.5)
+
+
+def _taken(name: str, tokens: int) -> str:
+    return f"{kv_cache_bytes(MODELS[name].config, tokens) / 2**20:,.0f} MiB"
+
+
+FIGURES: dict[str, Callable[[str], str]] = {"length": length, "moved": moved}

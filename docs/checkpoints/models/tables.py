@@ -343,6 +343,7 @@ def costs() -> dict[str, str]:
         "median_2024": f"{digits(middle(2024))} KiB",
         "median_2026": f"{digits(middle(2026))} KiB",
         "hybrid_state": f"{state_bytes / 2**20:.0f} MiB",
+        "crossing": f"{round(_crossing(hybrid, llama.config), -2):,}",
         "window_tokens": f"{12 * 8 * 2 * 64 * 2 * 128 / 2**20:.0f} MiB",
         "hybrid_tokens": f"{round(state_bytes / token, -2):,.0f}",
         "hybrid_1k": f"{digits(kib(MODELS['Qwen3-Next-80B'], 1024))} KiB",
@@ -360,6 +361,11 @@ def costs() -> dict[str, str]:
         "phi": f"{MODELS['Phi-3-mini-4k'].config.window:,}",
         "default_less": f"{1 - kv_cache_bytes(kimi, LENGTHS[-1]) / released:.0%}",
     }
+
+
+def _crossing(one: KVConfig, other: KVConfig) -> int:
+    """Return the length from which on one model caches less than another."""
+    return next(m for m in range(1, 10**6) if kv_cache_bytes(one, m) < kv_cache_bytes(other, m))
 
 
 TABLES: dict[str, Callable[[str], str]] = {"explorer": models}
