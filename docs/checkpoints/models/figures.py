@@ -15,7 +15,7 @@ KEY = "checkpoints-models"
 YEARS = range(2017, 2027)
 LEAST, MOST = 0.95, 6000.0  # KiB, the ends of the scale
 TICKS = (4, 16, 64, 256, 1024, 4096)
-LEFT, TOP, TALL = 46, 92, 270
+LEFT, TOP, TALL = 46, 92, 236
 EARLY, LATE, CROWDED = 24, 50, 2023  # width of a year before the first with many models, and after
 SIDE, SMALL = 6, 3.5  # of a dot, and of one for a model made for shorter texts
 BESIDE = 5.5  # from dot to dot of one group, year and value
@@ -120,19 +120,19 @@ def moved(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-moved", text["title"], desc, zoom=1.5)
 
 
-# the five models of core.py: colour, dashes, where the name stands, and beside which length
+# the five models of core.py: colour, dashes, and how far below the line's end the name stands
 CURVES = {
-    "Llama-3.1-8B": (INK, "", (6, -5), 20),
-    "gpt-oss-20b": (ACCENT, "", (6, 0), 20),
-    "DeepSeek-V3.2": (ACCENT_2, "", (6, 5), 20),
-    "Qwen3-Next-80B": (ACCENT, "5 4", (0, -9), 7),
-    "DeepSeek-V4-Flash": (ACCENT_2, "5 4", (6, 0), 20),
+    "Llama-3.1-8B": (INK, "", -6),
+    "gpt-oss-20b": (ACCENT, "", -6),
+    "DeepSeek-V3.2": (ACCENT_2, "", 2),
+    "Qwen3-Next-80B": (ACCENT, "5 4", 8),
+    "DeepSeek-V4-Flash": (ACCENT_2, "5 4", 0),
 }
 DOUBLINGS = (7, 20)  # from 128 tokens to a million
 BYTES = (21, 38)  # from 2 MiB to 256 GiB, as powers of two
 X_TICKS = {7: "128", 10: "1k", 13: "8k", 16: "64k", 19: "512k"}
 Y_TICKS = {22: "4 MiB", 26: "64 MiB", 30: "1 GiB", 34: "16 GiB", 38: "256 GiB"}
-PLOT = (58, 30, 222, 250)  # left, top, width and height
+PLOT = (58, 30, 208, 220)  # left, top, width and height
 
 
 def at_length(doublings: float) -> float:
@@ -162,14 +162,14 @@ def length(language: str) -> str:
         write(drawing, shown, at_length(power), top + tall + 14, 12)
     write(drawing, text["x"], left + width / 2, top + tall + 32, 12)
     steps = [DOUBLINGS[0] + k / 2 for k in range(2 * (DOUBLINGS[1] - DOUBLINGS[0]) + 1)]
-    for name, (colour, dashes, (aside, below), beside) in CURVES.items():
+    for name, (colour, dashes, below) in CURVES.items():
         config = MODELS[name].config
         taken = [math.log2(kv_cache_bytes(config, round(2**step))) for step in steps]
         points = [v for s, t in zip(steps, taken, strict=True) for v in (at_length(s), at_bytes(t))]
         look = {"stroke": colour, "stroke_width": 2, "stroke_dasharray": dashes or "none"}
         drawing.append(drawsvg.Lines(*points, fill="none", data_model=name, **look))
-        there = at_length(beside) + aside, at_bytes(taken[steps.index(beside)]) + below
-        write(drawing, name, *there, 12, text_anchor="start")
+        y = at_bytes(taken[-1]) + below
+        write(drawing, name, left + width + 6, y, 12, text_anchor="start")
     rows = text["comma"].join(
         f"{name}: {', '.join(_taken(name, n) for n in LENGTHS)}" for name in CURVES
     )

@@ -321,13 +321,12 @@ def costs() -> dict[str, str]:
     every = {model.name: kib(model, LENGTHS[-1]) for model in MODELS.values()}
     long = {name: value for name, value in every.items() if reaches(MODELS[name])}
     hybrid, both = MODELS["Qwen3-Next-80B"].config, MODELS["Gemma-4-31B"].config
-    full, state = hybrid.kinds
+    _, state = hybrid.kinds
     llama = MODELS["Llama-3.1-8B"]
     latent, remembering = MODELS["Kimi-Linear-48B"].config.kinds
     kimi = KVConfig(layers=[replace(latent, count=6), replace(remembering, count=21)])
     released = kv_cache_bytes(MODELS["Kimi-Linear-48B"].config, LENGTHS[-1])
     state_bytes = state.count * state.state_bytes
-    token = 2 * full.count * full.entry
     (halved, rolling) = both.kinds
     half = replace(both, layers=[replace(halved, value_dim=0), rolling])
     compressed = MODELS["DeepSeek-V4-Flash"].config
@@ -345,7 +344,6 @@ def costs() -> dict[str, str]:
         "hybrid_state": f"{state_bytes / 2**20:.0f} MiB",
         "crossing": f"{round(_crossing(hybrid, llama.config), -2):,}",
         "window_tokens": f"{12 * 8 * 2 * 64 * 2 * 128 / 2**20:.0f} MiB",
-        "hybrid_tokens": f"{round(state_bytes / token, -2):,.0f}",
         "hybrid_1k": f"{digits(kib(MODELS['Qwen3-Next-80B'], 1024))} KiB",
         "hybrid_128k": f"{digits(kib(MODELS['Qwen3-Next-80B'], LENGTHS[-1]))} KiB",
         "both": f"{kv_cache_bytes(both, LENGTHS[-1]) / 2**30:.1f} GiB",
