@@ -25,8 +25,8 @@ NAMED = {
     "Llama-3.1-405B": (0, -11, "middle", False),
     "Mistral-7B v0.1": (0, 13, "middle", False),
     "Gemma-3-1B": (0, 13, "middle", False),
-    "Gemma-4-E2B": (12, 40, "end", True),
-    "DeepSeek-V4-Flash": (6, 56, "end", True),
+    "Gemma-4-E2B": (12, 37, "end", True),
+    "DeepSeek-V4-Flash": (6, 52, "end", True),
 }
 # fill and outline of each group, from what caches most to what caches least
 GROUPS = {
