@@ -94,6 +94,7 @@ MORE = {
     "Jamba-v0.1": {"num_hidden_layers": 5, "num_experts": 2, "intermediate_size": 16},
     "Gemma-3n-E4B": {"num_hidden_layers": 10, "num_kv_shared_layers": 5},
     "Mistral-Large-4": {"num_hidden_layers": 4},
+    "Llama-4-Scout": {"no_rope_layers": [1, 0]},
     "Nemotron-H-8B": {"layers_block_type": ["full_attention", "linear_attention"]},
 }
 

@@ -125,8 +125,7 @@ def test_an_exhibit_is_wrong_and_mending_its_line_makes_it_right(name: str) -> N
 
 
 def test_what_the_page_says_of_defaults_that_are_not_the_released_model() -> None:
-    count = {name: round(parameters_of(f"{name}Config") / 1e9) for name in ("HYV4", "Qwen3_5")}
-    assert count == {"HYV4": 58, "Qwen3_5": 9}
+    assert round(parameters_of("Qwen3_5Config") / 1e9) == 9
     assert transformers.Phi3Config().sliding_window is None
     assert len(transformers.NemotronHConfig().layers_block_type) == 4
     kinds = transformers.DeepseekV4Config().layer_types
@@ -151,8 +150,13 @@ def rows(site: Site, prefix: str = "") -> list[list[str]]:
 def test_the_table_has_every_model_with_its_bytes(site: Site, language: str) -> None:
     shown = rows(site, "zh/" if language == "zh" else "")
     assert sorted(row[0] for row in shown) == sorted(MODELS)
-    assert [int(row[1]) for row in shown] == sorted(int(row[1]) for row in shown)
-    for name, year, *numbers in (row[:5] for row in shown):
+    years = [int(row[1]) for row in shown]
+    assert years == sorted(years, reverse=True)
+    for name, year, size, *numbers in (row[:6] for row in shown):
+        counted = MODELS[name].parameters
+        assert float(size.replace(",", "")) == pytest.approx(
+            counted / 1e9 if counted else tables.billions(MODELS[name]), rel=6e-3
+        )
         assert int(year) == MODELS[name].year
         for length, number in zip((1024, 32_768, 131_072), numbers, strict=True):
             right = kv_cache_bytes(MODELS[name].config, length) / length / 1024
@@ -230,14 +234,14 @@ def test_rows_are_found_by_name_and_kind(page) -> None:
 def test_a_heading_sorts_by_keyboard(page) -> None:
     tab = page.tab
     first = tab.locator(".models tbody tr th").first
-    button = tab.locator(".models thead th:nth-child(5) button")
+    button = tab.locator(".models thead th:nth-child(6) button")
     button.focus()
     tab.keyboard.press("Enter")
     expect(first).to_have_text("Mistral-7B v0.1")
     tab.keyboard.press("Enter")
     expect(first).to_have_text("GPT-3 175B")
     assert tab.locator("[aria-sort]").count() == 1
-    expect(tab.locator(".models thead th:nth-child(5)")).to_have_attribute(
+    expect(tab.locator(".models thead th:nth-child(6)")).to_have_attribute(
         "aria-sort", "descending"
     )
     tab.locator(".models thead th:nth-child(1) button").click()
@@ -269,5 +273,18 @@ def test_dots_stand_at_their_models_bytes(language: str) -> None:
     for name, model in MODELS.items():
         dot = dots[name.replace("3.0", "3")]  # as numbers are written in a figure
         value = kv_cache_bytes(model.config, 131_072) / 131_072 / 1024
-        middle = float(dot.get("y")) + figures.SIDE / 2
+        middle = float(dot.get("y")) + float(dot.get("height")) / 2
         assert middle == pytest.approx(ticks[4] - step * math.log(value / 4), abs=0.1)
+
+
+@languages
+def test_curves_are_the_bytes_of_their_models_caches(language: str) -> None:
+    root = parse(figures.FIGURES["length"](language))
+    curves = {e.get("data-model"): e.get("d") for e in root.iter("path") if e.get("data-model")}
+    assert set(curves) == set(figures.CURVES)
+    for name, d in curves.items():
+        ends = re.findall(r"([\d.]+),([\d.]+)", d)
+        for power, (x, y) in zip(figures.DOUBLINGS, (ends[0], ends[-1]), strict=True):
+            taken = math.log2(kv_cache_bytes(MODELS[name].config, 2**power))
+            assert float(x) == pytest.approx(figures.at_length(power), abs=0.1)
+            assert float(y) == pytest.approx(figures.at_bytes(taken), abs=0.1)

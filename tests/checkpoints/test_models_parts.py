@@ -89,8 +89,8 @@ def of_config(config: PretrainedConfig) -> set[str]:
     found = set()
     if getattr(config, "attn_logit_softcapping", None):
         found.add("softcap")
-    if getattr(config, "attn_temperature_tuning", None):
-        found.add("temperature")
+    if getattr(config, "attn_temperature_tuning", None):  # of layers that do not rotate
+        found.add("temperature" if all(config.no_rope_layers) else "temperature-some")
     if any(given.get("llama_4_scaling_beta") for given in dictionaries(config)):
         found.add("temperature")
     return found
@@ -101,8 +101,6 @@ def bounds(model: KVModel) -> set[str]:
     found = of_config(config := small(model))
     for attention in modules(model.name).values():
         names = {name for name, _ in attention.named_modules() if "." not in name}
-        if names & {"q_norm", "qk_norm", "q_b_norm"}:
-            found.add("qk-norm")
         if "v_norm" in names:
             found.add("v-norm")
         if names & {"g_proj", "gate_proj"}:
@@ -113,9 +111,16 @@ def bounds(model: KVModel) -> set[str]:
             found.add("gate")  # queries and gates from one matrix
         if "softmax_scaling" in names:
             found.add("temperature")
-        if any(name == "sinks" for name, _ in attention.named_parameters(recurse=False)):
-            found.add("sink")
-    return found
+    return found | everywhere(model)
+
+
+def everywhere(model: KVModel) -> set[str]:
+    """Return norms and sinks, and whether only some of the layers with keys have them."""
+    layers = [m for m in modules(model.name).values() if {*dir(m)} & {"o_proj", "o_b_proj"}]
+    normed = [{*dict(m.named_children())} & {"q_norm", "qk_norm", "q_b_norm"} for m in layers]
+    sinks = [getattr(m, "sinks", None) is not None for m in layers]
+    found = {"qk-norm": list(map(bool, normed)), "sink": sinks}
+    return {name if all(of) else f"{name}-some" for name, of in found.items() if any(of)}
 
 
 @every_read
@@ -156,9 +161,17 @@ def test_gates_are_where_the_page_says() -> None:
     assert not names_below_attention("Llama-2-7B") & {"g_proj", "gate_proj"}
 
 
+def test_deepseek_v4_names_them_otherwise() -> None:
+    names = {
+        key.split(".self_attn.")[-1] for key, _ in built("DeepSeek-V4-Flash").named_parameters()
+    }
+    assert {"q_a_norm.weight", "kv_norm.weight", "compressor.gate_proj.weight"} <= names
+    assert not names & {"q_norm.weight", "q_b_norm.weight", "gate_proj.weight", "g_proj.weight"}
+
+
 def test_norms_are_where_the_page_says() -> None:
     for name in ("Llama-4-Scout", "Muse-Glimmer-30B", "Muse-Spark-816B"):
-        assert "qk-norm" in MODELS[name].steadier
+        assert {"qk-norm", "qk-norm-some"} & {*MODELS[name].steadier}
         assert not any("norm" in part for part in names_below_attention(name))
     for name in ("Llama4", "Cohere"):
         assert hasattr(getattr(transformers, f"{name}Config")().get_text_config(), "use_qk_norm")
@@ -170,6 +183,25 @@ def test_of_the_classes_of_2026_one_is_converted() -> None:
     kinds = {type(module).__name__ for name in newest for module in modules(name).values()}
     assert not kinds & CONVERTERS.keys()
     assert "Gemma4TextAttention" in CONVERTERS  # its rows are on no class's defaults
+
+
+# their classes have 32,768 positions by default, their cards, or a sister's, 262,144
+CARDS = {"Qwen3-Next-80B", "Qwen3.5-9B", "Qwen3.5-35B-A3B"}
+
+
+def test_which_rows_without_a_context_reach_128k() -> None:
+    for model in READ:
+        if model.context or model.year < 2024 or model.name in CARDS:
+            continue
+        positions = default(model).max_position_embeddings
+        assert (positions >= 128_000) == tables.reaches(model), model.name
+    assert all(MODELS[name].context is None for name in (*tables.SHORTER, *CARDS))
+
+
+def test_what_is_read_from_a_class_alone_says_so() -> None:
+    for model in MODELS.values():
+        wanted = model.source.startswith(CLASSES)
+        assert tables.alone(model) == wanted == ("alone" in tables.has(model).split())
 
 
 def test_no_model_before_2024_was_made_for_the_longest_text_of_the_table() -> None:

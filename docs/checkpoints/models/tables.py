@@ -1,5 +1,6 @@
 """The table of models, in which each cell leads to its chapter, and the chapter's numbers."""
 
+import re
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -12,6 +13,12 @@ from docs._kit.text import Words, texts
 
 MODELS = dict(sorted(load_models().items(), key=lambda item: item[1].year))
 LENGTHS = (1024, 32_768, 131_072)
+# of rows without a context, from 2024 on: models that were made for less than 128k
+SHORTER = ("Gemma-7B", "Phi-3-mini-4k", "MiniCPM3-4B", "SmolLM3-3B", "Gemma-3n-E4B")
+SHORTER += ("Nemotron-H-8B", "Olmo-Hybrid-7B", "Granite-swash-2B")
+# 10^9 parameters as the makers state them, where neither the data nor the name has them
+STATED = {"Transformer (base)": 0.065, "Kimi-K2": 1040, "GLM-5.3-Flash": 320, "MiniMax-M3": 428}
+STATED |= {"DeepSeek-V4-Flash": 284, "Mistral-Small-4": 119, "Mistral-Large-4": 1050}
 _SHARING = ("multi-head", "grouped-query", "multi-query")
 HEADS = {name: f"../../heads/{name}/index.md" for name in _SHARING}
 LATENT = "../../heads/latent/index.md"
@@ -34,15 +41,25 @@ CHAPTERS = {
     "nope": f"{PLACES}/none/index.md",
     "nope-some": f"{PLACES}/none/index.md#layers-without",
     "qk-norm": "../steadier/index.md#normalised",
+    "qk-norm-some": "../steadier/index.md#normalised",
     "v-norm": "../steadier/index.md#normalised",
     "softcap": "../steadier/index.md#softcap",
     "sink": "../steadier/index.md#sinks",
+    "sink-some": "../steadier/index.md#sinks",
     "gate": "../steadier/index.md#gate",
     "shared": "../../memory/kv-memory/index.md#variants",
     "k-eq-v": "#bytes",
     "one-projection": "#bytes",
 }
-NOT_YET = ("relative", "temperature", "indexer", "blocks", "compressed", "bands")
+NOT_YET = (
+    "relative",
+    "temperature",
+    "temperature-some",
+    "indexer",
+    "blocks",
+    "compressed",
+    "bands",
+)
 CHUNKED = ("Llama-4-Scout",)  # its windows are chunks that do not overlap
 ENOUGH = 5  # models of a year, for a median
 PLAIN = ("own", "fewer")  # groups whose sizes say all
@@ -55,7 +72,18 @@ FOLDERS = {  # of classes on which no parameters are counted
 }
 STATES = ("gdn", "kda", "mamba", "mamba2", "conv")
 # what can be asked for in the form
-KINDS = ("latent", "fewer", "window", "shared", "nope", "bounds", "sparse", "state", "class")
+KINDS = (
+    "long",
+    "latent",
+    "fewer",
+    "window",
+    "shared",
+    "nope",
+    "bounds",
+    "sparse",
+    "state",
+    "alone",
+)
 
 
 class Part(NamedTuple):
@@ -70,6 +98,26 @@ class Part(NamedTuple):
 def kib(model: KVModel, length: int) -> float:
     """Return the KiB of a model's whole cache at a length, for each token."""
     return kv_cache_bytes(model.config, length) / length / 1024
+
+
+def reaches(model: KVModel) -> bool:
+    """Say whether a model was made for texts of 128k; none of the table was before 2024."""
+    long = (model.context or LENGTHS[-1]) >= LENGTHS[-1]
+    return model.year >= 2024 and long and model.name not in SHORTER
+
+
+def billions(model: KVModel) -> float:
+    """Return the parameters in 10^9: counted, else from the name, else as the makers state them."""
+    if model.parameters:
+        return model.parameters / 1e9
+    named = re.findall(r"(\d+(?:\.\d+)?)B", model.name)
+    return float(named[0]) if named else STATED[model.name]
+
+
+def natural(model: KVModel) -> tuple[int, list[tuple[bool, float, str]]]:
+    """Return what sorts the newest first, and within a year by name, with numbers as numbers."""
+    pieces = re.split(r"(\d+(?:\.\d+)?)", model.name.casefold())
+    return -model.year, [(p[:1].isdigit(), float(p) if p[:1].isdigit() else 0, p) for p in pieces]
 
 
 def digits(value: float) -> str:
@@ -142,26 +190,32 @@ def source(model: KVModel, text: Words) -> list[Part]:
     return parts
 
 
+def alone(model: KVModel) -> bool:
+    """Say whether all that the row has is from the defaults of a class."""
+    return [part.text for part in source(model, NAMES)] == [NAMES["class"]]
+
+
 def has(model: KVModel) -> str:
     """Return the kinds of the form that a model is of."""
     kinds = attending(model)
     nope = {"nope", "nope-some"} & {*model.position}
     found = {
+        "long": reaches(model),
         "latent": bool(model.key_dim),
         "fewer": not model.key_dim and max(k.num_kv_heads for k in kinds) < model.num_heads,
         "window": any(kind.window for kind in kinds),
         "shared": "shared" in model.choice,
         "nope": bool(nope),
-        "bounds": bool({"sink", "gate", "softcap"} & {*model.steadier}),
+        "bounds": bool({"sink", "sink-some", "gate", "softcap"} & {*model.steadier}),
         "sparse": bool({"indexer", "blocks", "compressed"} & {*model.choice}),
         "state": any(not kind.entry for kind in model.config.kinds),
-        "class": bool(model.config_class),
+        "alone": alone(model),
     }
     return " ".join(name for name in KINDS if found[name])
 
 
 def models(language: str) -> str:
-    """Return the form and the table of all models, the oldest first."""
+    """Return the form and the table of all models, the newest first."""
     text, names = texts(__file__, "models", language), texts(__file__, "names", language)
     kinds = texts(__file__, "kinds", language)
     rows = [
@@ -169,7 +223,9 @@ def models(language: str) -> str:
             "name": model.name,
             "year": model.year,
             "has": has(model),
+            "size": digits(billions(model)),
             "numbers": [digits(kib(model, length)) for length in LENGTHS],
+            "beyond": not reaches(model),
             "cells": [
                 heads(model, names),
                 layers(model, names),
@@ -179,9 +235,9 @@ def models(language: str) -> str:
                 source(model, names),
             ],
         }
-        for model in MODELS.values()
+        for model in sorted(MODELS.values(), key=natural)
     ]
-    sorts = ("text", "number", "number", "number", "number", "number", "", "", "", "", "")
+    sorts = ("text", "number", "number", "number", "number", "number", "number", "", "", "", "", "")
     told = text["said"].format(shown=len(rows), all=len(rows))
     return fill(
         __file__,
@@ -207,8 +263,13 @@ def group(model: KVModel) -> str:
 
 
 def middle(year: int) -> float:
-    """Return the median of the KiB a token at 128k of the models of a year."""
-    return statistics.median(kib(m, LENGTHS[-1]) for m in MODELS.values() if m.year == year)
+    """Return the median of the KiB a token at 128k of the models of a year made for so much."""
+    return statistics.median(kib(m, LENGTHS[-1]) for m in made_for_long(year))
+
+
+def made_for_long(year: int) -> list[KVModel]:
+    """Return the models of a year that were made for texts of 128k."""
+    return [model for model in MODELS.values() if model.year == year and reaches(model)]
 
 
 def numbers() -> dict[str, str]:
@@ -230,34 +291,42 @@ def counted() -> dict[str, str]:
         "cards": str(sources["card"]),
         "codes": str(sources["code"]),
         "newest": str(len(newest)),
-        "newest_own": str(groups["own"]),
         "newest_fewer": str(sum(group(m) == "fewer" and not m.choice for m in newest)),
         "newest_blocks": str(sum(group(m) == "fewer" and "blocks" in m.choice for m in newest)),
         "newest_window": str(groups["window"]),
         "newest_latent": str(groups["latent"]),
         "newest_state": str(groups["state"]),
+        "newest_few": str(sum(_windowed(m) or group(m) == "state" for m in newest)),
+        "newest_windowed": str(sum(map(_windowed, newest))),
+        "newest_both": str(sum(_windowed(m) and group(m) == "state" for m in newest)),
+        "newest_alone": str(sum(map(alone, newest))),
         "newest_nope": str(sum(bool({"nope", "nope-some"} & {*m.position}) for m in newest)),
         "newest_bounds": str(sum("qk-norm" in m.steadier for m in newest)),
-        "newest_sinks": str(sum(bool({"sink", "gate"} & {*m.steadier}) for m in newest)),
+        "newest_sinks": str(
+            sum(bool({"sink", "sink-some", "gate"} & {*m.steadier}) for m in newest)
+        ),
         "newest_sparse": str(sum(bool({"indexer", "blocks"} & {*m.choice}) for m in newest)),
         "other_layers": str(sum("layers" in m.elsewhere for m in MODELS.values())),
         "other_position": str(sum("position" in m.elsewhere for m in MODELS.values())),
-        "short": str(sum((m.context or 0) >= LENGTHS[-1] for m in MODELS.values())),
     }
+
+
+def _windowed(model: KVModel) -> bool:
+    """Say whether some layers have windows."""
+    return any(kind.window for kind in model.config.kinds)
 
 
 def costs() -> dict[str, str]:
     """Return what caches take, of models of the table and of two that are counted otherwise."""
-    reach = [m for m in MODELS.values() if (m.context or 0) >= LENGTHS[-1]]
-    long = {model.name: kib(model, LENGTHS[-1]) for model in reach}
+    every = {model.name: kib(model, LENGTHS[-1]) for model in MODELS.values()}
+    long = {name: value for name, value in every.items() if reaches(MODELS[name])}
     hybrid, both = MODELS["Qwen3-Next-80B"].config, MODELS["Gemma-4-31B"].config
-    full, state = hybrid.kinds
+    _, state = hybrid.kinds
     llama = MODELS["Llama-3.1-8B"]
     latent, remembering = MODELS["Kimi-Linear-48B"].config.kinds
     kimi = KVConfig(layers=[replace(latent, count=6), replace(remembering, count=21)])
     released = kv_cache_bytes(MODELS["Kimi-Linear-48B"].config, LENGTHS[-1])
     state_bytes = state.count * state.state_bytes
-    token = 2 * full.count * full.entry
     (halved, rolling) = both.kinds
     half = replace(both, layers=[replace(halved, value_dim=0), rolling])
     compressed = MODELS["DeepSeek-V4-Flash"].config
@@ -266,19 +335,19 @@ def costs() -> dict[str, str]:
         "long": f"{LENGTHS[-1]:,}",
         "least": f"{digits(min(long.values()))} KiB",
         "most": f"{digits(max(long.values()))} KiB",
+        "least_of_all": f"{digits(min(every.values()))}",
+        "most_of_all": f"{digits(max(every.values()))} KiB",
         "least_name": min(long, key=lambda name: long[name]),
         "most_name": max(long, key=lambda name: long[name]),
-        "median_2023": f"{digits(middle(2023))} KiB",
+        "median_2024": f"{digits(middle(2024))} KiB",
         "median_2026": f"{digits(middle(2026))} KiB",
-        "fewer_factor": f"{middle(2023) / middle(2026):.0f}",
         "hybrid_state": f"{state_bytes / 2**20:.0f} MiB",
-        "hybrid_tokens": f"{round(state_bytes / token, -2):,.0f}",
+        "crossing": f"{round(_crossing(hybrid, llama.config), -2):,}",
+        "window_tokens": f"{12 * 8 * 2 * 64 * 2 * 128 / 2**20:.0f} MiB",
         "hybrid_1k": f"{digits(kib(MODELS['Qwen3-Next-80B'], 1024))} KiB",
         "hybrid_128k": f"{digits(kib(MODELS['Qwen3-Next-80B'], LENGTHS[-1]))} KiB",
         "both": f"{kv_cache_bytes(both, LENGTHS[-1]) / 2**30:.1f} GiB",
         "half": f"{kv_cache_bytes(half, LENGTHS[-1]) / 2**30:.1f} GiB",
-        "gemma_1k": f"{digits(kib(MODELS['Gemma-4-31B'], 1024))} KiB",
-        "gemma_128k": f"{digits(kib(MODELS['Gemma-4-31B'], LENGTHS[-1]))} KiB",
         "v4": f"{kv_cache_bytes(compressed, 1_000_000) / 2**30:.1f} GiB",
         "v3": f"{kv_cache_bytes(MODELS['DeepSeek-V3'].config, 1_000_000) / 2**30:.0f} GiB",
         "index_share": f"{128 / 576:.0%}",
@@ -290,6 +359,11 @@ def costs() -> dict[str, str]:
         "phi": f"{MODELS['Phi-3-mini-4k'].config.window:,}",
         "default_less": f"{1 - kv_cache_bytes(kimi, LENGTHS[-1]) / released:.0%}",
     }
+
+
+def _crossing(one: KVConfig, other: KVConfig) -> int:
+    """Return the length from which on one model caches less than another."""
+    return next(m for m in range(1, 10**6) if kv_cache_bytes(one, m) < kv_cache_bytes(other, m))
 
 
 TABLES: dict[str, Callable[[str], str]] = {"explorer": models}
