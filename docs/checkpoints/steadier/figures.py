@@ -24,8 +24,8 @@ _LEFT, _WIDTH = 46, 340
 _STYLES = ("-", "--", ":")  # one for each seed
 # of each panel: a quantity and its ways, each with its colour and where its name stands
 _PANELS = (
-    ("loss", (("plain", chart.ACCENT_2, (405, 2.55)), ("norm", chart.ACCENT, (405, 1.15)))),
-    ("score", (("plain", chart.ACCENT_2, (150, 1500)), ("norm", chart.ACCENT, (405, 4)))),
+    ("loss", (("plain", chart.ACCENT_2, (405, 2.55)), ("norm", chart.ACCENT, (405, 0.6)))),
+    ("score", (("plain", chart.ACCENT_2, (150, 1500)), ("norm", chart.ACCENT, (405, 2.4)))),
     ("score", (("cap", chart.ACCENT_2, (110, 1500)),)),
 )
 
@@ -41,9 +41,9 @@ def growth(language: str) -> str:
     """Draw the loss, the largest score and that before a cap of each way and seed in training."""
     text = texts(__file__, "growing", language)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 332)
+        figure = chart.new_figure(400, 342)
         for row, (quantity, ways) in enumerate(_PANELS):
-            axes = chart.panel(figure, _LEFT, 22 + 96 * row, _WIDTH, 72)
+            axes = chart.panel(figure, _LEFT, 22 + 101 * row, _WIDTH, 72)
             axes.set(xlim=(0, STEPS), ylim=(0, 4))
             if quantity == "score":
                 axes.set(yscale="log", ylim=(1, 3000))
@@ -67,7 +67,7 @@ def growth(language: str) -> str:
         figure.axes[0].axhline(guess, color=chart.INK, linestyle="--", linewidth=1)
         figure.axes[0].text(STEPS, 3.85, text["guess"], ha="right", va="center")
         axes.axhline(CAP, color=chart.INK, linestyle="--", linewidth=1)
-        axes.text(STEPS, CAP / 2.6, text["line"], ha="right", va="center")
+        axes.text(STEPS, CAP * 4, text["line"], ha="right", va="center")
         axes.text(1, -0.42, text["right"], transform=axes.transAxes, ha="right", va="center")
         return chart.finish(figure, f"{KEY}-growth", text["title"], text["desc"])
 
@@ -78,8 +78,8 @@ def cap(language: str) -> str:
     given = [4.0 * i for i in range(51)]
     flat = CAP * math.acosh(FLAT**-0.5)  # the slope 1/cosh² is FLAT there
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 200)
-        axes = chart.panel(figure, _LEFT, 30, _WIDTH, 120)
+        figure = chart.new_figure(400, 176)
+        axes = chart.panel(figure, _LEFT, 26, _WIDTH, 100)
         axes.set(xlim=(0, 200), ylim=(0, 60))
         axes.axvspan(flat, 200, color=chart.ACCENT_2, alpha=0.15, linewidth=0)
         axes.plot((0, 60), (0, 60), color=chart.INK, linestyle="--", linewidth=1)
@@ -94,7 +94,7 @@ def cap(language: str) -> str:
         chart.set_ticks(axes, "x", {s: str(s) for s in range(0, 201, 50)})
         chart.set_ticks(axes, "y", {s: str(s) for s in range(0, 51, 25)})
         axes.text(0, 1.14, text["up"], transform=axes.transAxes, ha="left", va="center")
-        axes.text(1, -0.3, text["right"], transform=axes.transAxes, ha="right", va="center")
+        axes.text(1, -0.34, text["right"], transform=axes.transAxes, ha="right", va="center")
         return chart.finish(figure, f"{KEY}-cap", text["title"], text["desc"])
 
 

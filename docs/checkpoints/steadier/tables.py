@@ -146,7 +146,7 @@ def has(name: str) -> dict[str, str]:
 
 
 def models(language: str) -> str:
-    """Return what each of the six does, when it does nothing, and which models have it."""
+    """Return what each of the six does, and which models have it."""
     text = texts(__file__, "models", language)
     found = {name: has(name) for name in MODELS}
     rows = []
@@ -156,7 +156,7 @@ def models(language: str) -> str:
     plain = [name for name, each in found.items() if set(each.values()) == {"no"}]
     rows.append((*text["none"], text["join"].join(plain)))
     caption = text["caption"].format(transformers=installed())
-    return f"{table(text['header'], rows, words=range(4))}\n\n{caption}"
+    return f"{table(text['header'], rows, words=range(3))}\n\n{caption}"
 
 
 def installed() -> str:
