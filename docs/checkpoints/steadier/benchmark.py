@@ -103,9 +103,7 @@ def trained(way: str, rate: float, seed: int, cap: float = CAP) -> Values:
         if rate == DRAWN and cap == CAP and step % EVERY == 0:
             at = {**of, "step": step}
             values.append({**at, "quantity": "score", "value": round(now, 2), "unit": "ratio"})
-            values.append(
-                {**at, "quantity": "loss", "value": round(loss.item(), 3), "unit": "nat"}
-            )
+            values.append({**at, "quantity": "loss", "value": round(loss.item(), 3), "unit": "nat"})
     scores = torch.cat([each.scores.flatten() for each in watched])
     flat = (1 / torch.cosh((scores / cap).clamp(-40, 40)) ** 2 < FLAT).float().mean().item()
     accuracy = repeat_accuracy(model, repeated_tokens(200, torch.Generator().manual_seed(12345)))

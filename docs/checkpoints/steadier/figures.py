@@ -60,9 +60,7 @@ def growth(language: str) -> str:
             if quantity == "score":
                 ticks = {1: "1", 10: "10", 100: "100", 1000: "1,000"}
             chart.set_ticks(axes, "y", ticks)
-            axes.text(
-                0, 1.15, text["up"][row], transform=axes.transAxes, ha="left", va="center"
-            )
+            axes.text(0, 1.15, text["up"][row], transform=axes.transAxes, ha="left", va="center")
         guess = math.log(len(SYMBOLS))
         figure.axes[0].axhline(guess, color=chart.INK, linestyle="--", linewidth=1)
         figure.axes[0].text(STEPS, 3.85, text["guess"], ha="right", va="center")
