@@ -1,5 +1,6 @@
 import torch
 import torch.nn.functional as F
+from torch import _fused_sdp_choice  # private: it may change
 from torch.nn.attention import SDPBackend
 
 from attn_docs import causal_mask, sink_attention
@@ -24,7 +25,7 @@ print(torch.allclose(*grads, rtol=1e-3))
 #> True
 
 for name, given in {"sinks fixed": mask.detach(), "sinks learned": mask}.items():
-    chosen = torch._fused_sdp_choice(query, first_key, first_value, given[None])  # private
+    chosen = _fused_sdp_choice(query, first_key, first_value, given[None])
     print(f"{name}: {SDPBackend(chosen).name}")
 #> sinks fixed: FLASH_ATTENTION
 #> sinks learned: MATH
