@@ -4,6 +4,7 @@ import functools
 
 import pytest
 import torch
+import transformers
 from torch import Tensor, nn
 from transformers import (
     DiffLlamaConfig,
@@ -196,3 +197,44 @@ def test_diff_llama_subtracts_pairs() -> None:
     )
     for found, wanted in zip(mine, other, strict=True):
         assert error(found, wanted) <= 1e-5 * max(1.0, wanted.abs().max().item())
+
+
+@pytest.mark.parametrize("model", ["GptOss", "MiMoV2Flash", "GraniteSWA"])
+def test_classes_with_sinks_refuse_sdpa(model: str) -> None:
+    assert not getattr(transformers, f"{model}Model")._supports_sdpa
+
+
+def test_gemma_3_stores_a_cap_and_never_reads_it() -> None:
+    layers = [
+        Gemma3Attention(
+            Gemma3TextConfig(**SIZES, query_pre_attn_scalar=D, attn_logit_softcapping=cap), 0
+        )
+        for cap in (0.01, None)
+    ]
+    assert layers[0].attn_logit_softcapping == 0.01
+    first, second = (theirs(randomised(layer), normal(2, N, EMBED)) for layer in layers)
+    assert torch.equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("option", "kept"),
+    [
+        ({"q_norm": nn.RMSNorm(D)}, "q_norm.weight"),
+        ({"attend": SinkAttention(H)}, "attend.sinks"),
+        ({"gate": nn.Linear(EMBED, H)}, "gate.weight"),
+        ({"attend": DifferentialAttention(D)}, "attend.lambda_q1"),
+        ({"attend": functools.partial(softcap_attention, softcap=50.0)}, None),
+        ({"scale": 0.1}, None),
+    ],
+)
+def test_a_strict_load_misses_a_cap_and_a_scale_alone(
+    option: dict[str, object], kept: str | None
+) -> None:
+    having, lacking = (
+        GroupedQueryAttention(EMBED, H, G, head_dim=D, **with_it) for with_it in (option, {})
+    )
+    if kept is None:
+        lacking.load_state_dict(having.state_dict())
+    else:
+        with pytest.raises(RuntimeError, match=kept):
+            lacking.load_state_dict(having.state_dict())

@@ -14,7 +14,6 @@ from attn_docs import (
     scaled_dot_product_attention,
     softcap_attention,
 )
-from attn_docs.checkpoints.steadier import differential_attention
 from attn_docs.model import Block, DecoderModel
 from attn_docs.model.induction import BATCH, EMBED_DIM, SYMBOLS, repeat_accuracy, repeated_tokens
 from docs._kit.measure import kernel_of, one_thread
@@ -25,11 +24,12 @@ WAYS = ("plain", "norm", "cap")
 RATES = (0.01, 0.02, 0.03, 0.04)
 DRAWN = 0.03  # the rate whose curves are shown
 CAP = 50.0
+LOWER = (20.0, 10.0)  # other caps, at the rate that is drawn
 STEPS, EVERY = 500, 10
 FLAT = 0.01  # a slope of the cap below which hardly any gradient passes
 
 KEYS, NAMES, SIZE, WIDTH = 12, 16, 8, 32  # of the second task; WIDTH holds name, value and flag
-REPAIRS = ("plain", "first", "sink", "gate", "differential")
+REPAIRS = ("plain", "first", "sink", "gate")
 TASKS = ("told", "absent")
 TASK_STEPS, TASK_BATCH, TASK_RATE, EXAMINED = 6000, 64, 1e-2, 2000
 
@@ -43,6 +43,7 @@ class Watched(nn.Module):
         super().__init__()
         self.cap = cap
         self.scores = torch.zeros(0)
+        self.lead = 0.0  # of the highest score of a row over that row's mean
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> Tensor:  # noqa: ANN401
         """Attend; only scores that a causal mask shows are kept."""
@@ -50,14 +51,17 @@ class Watched(nn.Module):
             scores = query @ key.mT / query.size(-1) ** 0.5  # b h n m
             seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
             self.scores = scores[..., seen]
+            means = (scores * seen).sum(-1) / seen.sum(-1)
+            tops = scores.masked_fill(~seen, float("-inf")).amax(-1)
+            self.lead = (tops - means).max().item()
         if self.cap is None:
             return F.scaled_dot_product_attention(query, key, value, *rest)
         return softcap_attention(query, key, value, *rest, softcap=self.cap)
 
 
-def decoder(way: str) -> tuple[DecoderModel, list[Watched]]:
+def decoder(way: str, cap: float) -> tuple[DecoderModel, list[Watched]]:
     """Return the untrained induction model with a norm, a cap or neither, and its attention."""
-    watched = [Watched(CAP if way == "cap" else None) for _ in range(2)]
+    watched = [Watched(cap if way == "cap" else None) for _ in range(2)]
     blocks = []
     for attend in watched:
         names = ("q_norm", "k_norm") if way == "norm" else ()
@@ -71,18 +75,20 @@ def decoder(way: str) -> tuple[DecoderModel, list[Watched]]:
     return model, watched
 
 
-def trained(way: str, rate: float, seed: int) -> Values:
-    """Train at a rate and return the largest score every few steps, and what was learned."""
+def trained(way: str, rate: float, seed: int, cap: float = CAP) -> Values:
+    """Train at a rate and return the largest score and the loss as it goes, and what is learned."""
     of: dict[str, object] = {"way": way, "rate": str(rate), "seed": seed}
+    if cap != CAP:
+        of["way"] = f"cap {cap:.0f}"
     torch.manual_seed(seed)
-    model, watched = decoder(way)
+    model, watched = decoder(way, cap)
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.AdamW(model.parameters(), rate)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, rate, total_steps=STEPS, pct_start=0.1
     )
     values: Values = []
-    largest = 0.0
+    largest = lead = 0.0
     for step in range(STEPS):
         tokens = repeated_tokens(BATCH, generator).tokens
         logits = model(tokens[:, :-1])
@@ -93,13 +99,16 @@ def trained(way: str, rate: float, seed: int) -> Values:
         schedule.step()
         now = max(each.scores.abs().max().item() for each in watched)
         largest = max(largest, now)
-        if rate == DRAWN and step % EVERY == 0:
-            told = {"quantity": "score", "step": step, "value": round(now, 2), "unit": "ratio"}
-            values.append({**of, **told})
+        lead = max(lead, *(each.lead for each in watched))
+        if rate == DRAWN and cap == CAP and step % EVERY == 0:
+            at = {**of, "step": step}
+            values.append({**at, "quantity": "score", "value": round(now, 2), "unit": "ratio"})
+            values.append({**at, "quantity": "loss", "value": round(loss.item(), 3), "unit": "nat"})
     scores = torch.cat([each.scores.flatten() for each in watched])
-    flat = (1 / torch.cosh((scores / CAP).clamp(-40, 40)) ** 2 < FLAT).float().mean().item()
+    flat = (1 / torch.cosh((scores / cap).clamp(-40, 40)) ** 2 < FLAT).float().mean().item()
     accuracy = repeat_accuracy(model, repeated_tokens(200, torch.Generator().manual_seed(12345)))
-    for quantity, value in (("largest", largest), ("flat", flat), ("accuracy", accuracy)):
+    found = {"lead": lead, "largest": largest, "flat": flat, "accuracy": accuracy}
+    for quantity, value in found.items():
         values.append({**of, "quantity": quantity, "value": round(value, 4), "unit": "ratio"})
     return values
 
@@ -111,7 +120,11 @@ def growth() -> Values:
         for way in WAYS:
             for seed in SEEDS:
                 values += trained(way, rate, seed)
-                print(way, rate, seed, [v["value"] for v in values[-3:]], flush=True)
+                print(way, rate, seed, [v["value"] for v in values[-4:]], flush=True)
+    for cap in LOWER:
+        for seed in SEEDS:
+            values += trained("cap", DRAWN, seed, cap)
+            print(cap, seed, [v["value"] for v in values[-4:]], flush=True)
     return values
 
 
@@ -140,21 +153,8 @@ def asked(batch: int, generator: torch.Generator, task: str) -> tuple[Tensor, Te
     return query, context, answer * something[:, None]
 
 
-class Difference(nn.Module):
-    """Differential attention with a single learned number λ and no norm behind it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lam = nn.Parameter(torch.tensor(0.5))
-
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> Tensor:  # noqa: ANN401
-        """Attend with both heads, whose values stand side by side."""
-        value = torch.cat(value.chunk(2, 1), -1)
-        return differential_attention(query, key, value, *rest, lam=self.lam)
-
-
 class Reader(nn.Module):
-    """One layer that reads an answer off some keys, in one of five ways."""
+    """One layer that reads an answer off some keys, in one of four ways."""
 
     def __init__(self, way: str) -> None:
         super().__init__()
@@ -163,10 +163,7 @@ class Reader(nn.Module):
             options["attend"] = SinkAttention(1)
         if way == "gate":
             options["gate"] = nn.Linear(WIDTH, 1)
-        if way == "differential":
-            options["attend"] = Difference()
-        heads = 2 if way == "differential" else 1
-        self.attention = MultiHeadAttention(WIDTH, heads, **options)
+        self.attention = MultiHeadAttention(WIDTH, 1, **options)
         self.first = nn.Parameter(0.1 * torch.randn(1, 1, WIDTH)) if way == "first" else None
         self.output = nn.Linear(WIDTH, SIZE)
 
@@ -177,8 +174,8 @@ class Reader(nn.Module):
         return cast("Tensor", self.output(self.attention(query, context)))[:, 0]
 
 
-def read(task: str, way: str, seed: int, steps: int = TASK_STEPS) -> Values:
-    """Train a layer on a task and return its error where there is something, and nothing."""
+def fitted(task: str, way: str, seed: int, steps: int = TASK_STEPS) -> Reader:
+    """Return a layer trained on a task."""
     torch.manual_seed(seed)
     reader = Reader(way)
     optimizer = torch.optim.Adam(reader.parameters(), TASK_RATE)
@@ -192,13 +189,32 @@ def read(task: str, way: str, seed: int, steps: int = TASK_STEPS) -> Values:
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         schedule.step()
+    return reader
+
+
+def read(task: str, way: str, seed: int) -> Values:
+    """Train a layer on a task and return its error where there is something, and nothing.
+
+    Of a sink, also what part of the weight it leaves to the keys.
+    """
+    reader = fitted(task, way, seed)
     query, context, answer = asked(EXAMINED, torch.Generator().manual_seed(12345), task)
+    kept = {}
     with torch.no_grad():
         error = (reader(query, context) - answer).square().mean(-1)
+        if way == "sink":
+            _, weights = reader.attention(query, context, need_weights=True)
+            kept = {"kept": weights.sum(-1).flatten()}
     nothing = (answer == 0).all(-1)
     of = {"task": task, "way": way, "seed": seed, "unit": "ratio"}
+    found = {"error": error, **kept}
     return [
-        {**of, "quantity": quantity, "value": round(error[where].mean().item(), 4)}
+        {
+            **of,
+            "quantity": quantity if name == "error" else f"{name} {quantity}",
+            "value": round(value[where].mean().item(), 4),
+        }
+        for name, value in found.items()
         for quantity, where in (("nothing", nothing), ("something", ~nothing))
     ]
 
@@ -210,7 +226,7 @@ def repairs() -> Values:
         for way in REPAIRS:
             for seed in SEEDS:
                 values += read(task, way, seed)
-                print(task, way, seed, [v["value"] for v in values[-2:]], flush=True)
+                print(task, way, seed, values[-1]["value"], flush=True)
     return values
 
 

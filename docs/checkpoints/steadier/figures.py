@@ -8,6 +8,7 @@ import drawsvg
 import matplotlib.style
 import torch
 
+from attn_docs.model.induction import SYMBOLS
 from attn_docs.sentence import WORDS, embeddings, projections
 from docs._kit import chart
 from docs._kit.draw import ACCENT, ACCENT_2, INK, canvas, finish, write
@@ -20,43 +21,52 @@ KEY = "checkpoints-steadier"
 NOUN, SINK = 8, 4  # exp(score) of a noun and of the sink
 _UNIT = 24
 _LEFT, _WIDTH = 46, 340
-# of each panel: a way, its colour and width, and where its name stands
+_STYLES = ("-", "--", ":")  # one for each seed
+# of each panel: a quantity and its ways, each with its colour and where its name stands
 _PANELS = (
-    (("norm", chart.ACCENT, 2.4, (330, 3)), ("plain", chart.ACCENT_2, 1.4, (150, 1800))),
-    (("cap", chart.ACCENT_2, 1.4, (110, 1800)),),
+    ("loss", (("plain", chart.ACCENT_2, (405, 2.55)), ("norm", chart.ACCENT, (405, 0.6)))),
+    ("score", (("plain", chart.ACCENT_2, (150, 1500)), ("norm", chart.ACCENT, (405, 2.4)))),
+    ("score", (("cap", chart.ACCENT_2, (110, 1500)),)),
 )
 
 
-def scores(way: str, seed: int) -> tuple[list[int], list[float]]:
-    """Return the steps at which the largest score was looked at, and what it was."""
+def watched(quantity: str, way: str, seed: int) -> tuple[list[int], list[float]]:
+    """Return the steps at which the loss or the largest score was looked at, and what it was."""
     found, steps = load(__file__)["growth"], list(range(0, STEPS, EVERY))
     of = {"way": way, "rate": str(DRAWN), "seed": seed}
-    return steps, [found("score", step=step, **of) for step in steps]
+    return steps, [found(quantity, step=step, **of) for step in steps]
 
 
 def growth(language: str) -> str:
-    """Draw the largest score of each way and seed while it trains, those below a cap apart."""
+    """Draw the loss, the largest score and that before a cap of each way and seed in training."""
     text = texts(__file__, "growing", language)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 274)
-        for row, ways in enumerate(_PANELS):
-            axes = chart.panel(figure, _LEFT, 30 + 110 * row, _WIDTH, 88)
-            axes.set(yscale="log", xlim=(0, STEPS), ylim=(1, 3000))
-            for way, colour, width, (x, y) in ways:
-                for seed in SEEDS:
-                    (drawn,) = axes.plot(*scores(way, seed), color=colour, linewidth=width)
-                    drawn.set_gid(f"part:{way}-{seed}")
-                axes.plot((x - 26, x - 6), (y, y), color=colour, linewidth=width)
+        figure = chart.new_figure(400, 342)
+        for row, (quantity, ways) in enumerate(_PANELS):
+            axes = chart.panel(figure, _LEFT, 22 + 101 * row, _WIDTH, 72)
+            axes.set(xlim=(0, STEPS), ylim=(0, 4))
+            if quantity == "score":
+                axes.set(yscale="log", ylim=(1, 3000))
+            for way, colour, (x, y) in ways:
+                for seed, style in zip(SEEDS, _STYLES, strict=True):
+                    (drawn,) = axes.plot(
+                        *watched(quantity, way, seed), color=colour, linewidth=1.6, linestyle=style
+                    )
+                    drawn.set_gid(f"part:{quantity}-{way}-{seed}")
                 axes.text(x, y, text[way], ha="left", va="center")
             steps = range(0, STEPS + 1, 100)
-            chart.set_ticks(axes, "x", {step: str(step) if row else "" for step in steps})
-            chart.set_ticks(axes, "y", {1: "1", 10: "10", 100: "100", 1000: "1,000"})
+            chart.set_ticks(axes, "x", {step: str(step) if row == 2 else "" for step in steps})
+            ticks = {0: "0", 2: "2", 4: "4"}
+            if quantity == "score":
+                ticks = {1: "1", 10: "10", 100: "100", 1000: "1,000"}
+            chart.set_ticks(axes, "y", ticks)
+            axes.text(0, 1.15, text["up"][row], transform=axes.transAxes, ha="left", va="center")
+        guess = math.log(len(SYMBOLS))
+        figure.axes[0].axhline(guess, color=chart.INK, linestyle="--", linewidth=1)
+        figure.axes[0].text(STEPS, 3.85, text["guess"], ha="right", va="center")
         axes.axhline(CAP, color=chart.INK, linestyle="--", linewidth=1)
-        axes.text(STEPS, CAP * 2.3, text["line"], ha="right", va="center")
-        figure.axes[0].text(
-            0, 1.14, text["up"], transform=figure.axes[0].transAxes, ha="left", va="center"
-        )
-        axes.text(1, -0.4, text["right"], transform=axes.transAxes, ha="right", va="center")
+        axes.text(STEPS, CAP * 4, text["line"], ha="right", va="center")
+        axes.text(1, -0.42, text["right"], transform=axes.transAxes, ha="right", va="center")
         return chart.finish(figure, f"{KEY}-growth", text["title"], text["desc"])
 
 
@@ -66,8 +76,8 @@ def cap(language: str) -> str:
     given = [4.0 * i for i in range(51)]
     flat = CAP * math.acosh(FLAT**-0.5)  # the slope 1/cosh² is FLAT there
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 200)
-        axes = chart.panel(figure, _LEFT, 30, _WIDTH, 120)
+        figure = chart.new_figure(400, 176)
+        axes = chart.panel(figure, _LEFT, 26, _WIDTH, 100)
         axes.set(xlim=(0, 200), ylim=(0, 60))
         axes.axvspan(flat, 200, color=chart.ACCENT_2, alpha=0.15, linewidth=0)
         axes.plot((0, 60), (0, 60), color=chart.INK, linestyle="--", linewidth=1)
@@ -82,7 +92,7 @@ def cap(language: str) -> str:
         chart.set_ticks(axes, "x", {s: str(s) for s in range(0, 201, 50)})
         chart.set_ticks(axes, "y", {s: str(s) for s in range(0, 51, 25)})
         axes.text(0, 1.14, text["up"], transform=axes.transAxes, ha="left", va="center")
-        axes.text(1, -0.3, text["right"], transform=axes.transAxes, ha="right", va="center")
+        axes.text(1, -0.34, text["right"], transform=axes.transAxes, ha="right", va="center")
         return chart.finish(figure, f"{KEY}-cap", text["title"], text["desc"])
 
 
@@ -110,8 +120,11 @@ def sink(language: str) -> str:
         cat = words.index("cat") if "cat" in words else 0
         ends = (0, cat, cat + (cat > 0), len(exps), len(exps) + 1)
         for left, right in itertools.pairwise(dict.fromkeys(ends)):
-            middle = 8 + _UNIT * (sum(exps[:left]) + sum((*exps, SINK)[:right])) / 2
-            write(drawing, ", ".join((*words, text["sink"])[left:right]), middle, y - 9, 12)
+            start, end = (8 + _UNIT * sum((*exps, SINK)[:at]) for at in (left, right))
+            middle = max((start + end) / 2, 38 if right - left == 2 else 0)
+            edge = {"stroke": INK, "stroke_opacity": 0.6}
+            drawing.append(drawsvg.Line(start + 2, y - 4, end - 2, y - 4, **edge))
+            write(drawing, ", ".join((*words, text["sink"])[left:right]), middle, y - 12, 11)
         kept, whole = sum(exps), sum(exps) + SINK
         label = text["keeps"][row].format(kept=kept, whole=whole)
         write(drawing, label, 8, y + 42, 12, text_anchor="start")

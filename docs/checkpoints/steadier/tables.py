@@ -21,6 +21,7 @@ from .benchmark import (
     DRAWN,
     EXAMINED,
     KEYS,
+    LOWER,
     RATES,
     REPAIRS,
     SEEDS,
@@ -34,7 +35,8 @@ from .benchmark import (
 HEAD, HEADS, KV_HEADS = 8, 4, 2  # of the layers that are made and looked at
 # name, folder of transformers, its prefix there, that of its configuration, and a layer
 MODELS = {
-    "Llama": ("llama", "Llama", "Llama", 0),
+    "Llama 3": ("llama", "Llama", "Llama", 0),
+    "Llama 4": ("llama4", "Llama4Text", "Llama4Text", 0),
     "Mistral": ("mistral", "Mistral", "Mistral", 0),
     "Gemma 2": ("gemma2", "Gemma2", "Gemma2", 0),
     "Gemma 3": ("gemma3", "Gemma3", "Gemma3Text", 0),
@@ -53,6 +55,7 @@ KINDS = (
     ("scale", "own"),
     ("norm", "head"),
     ("norm", "across"),
+    ("norm", "bare"),
     ("cap", "yes"),
     ("sink", "yes"),
     ("gate", "yes"),
@@ -65,19 +68,13 @@ def of_seeds(found: Measurement, quantity: str, **of: str | int) -> list[float]:
     return [found(quantity, seed=seed, **of) for seed in SEEDS]
 
 
-def ranged(values: list[float], text: str) -> str:
-    """Return the least and the greatest value, or one if both look the same."""
-    least, most = (f"{value:.2f}" for value in (min(values), max(values)))
-    return least if least == most else text.format(least=least, most=most)
-
-
 def growth(language: str) -> str:
-    """Return the accuracy of each way at each rate."""
+    """Return the accuracy of each way at each rate, seed by seed."""
     text, found = texts(__file__, "growth", language), load(__file__)["growth"]
     rows = []
     for way in WAYS:
         every = (of_seeds(found, "accuracy", way=way, rate=str(rate)) for rate in RATES)
-        rows.append((text[way], *(ranged(values, text["range"]) for values in every)))
+        rows.append((text[way], *(", ".join(f"{a:.2f}" for a in values) for values in every)))
     header = (text["rate"], *(str(rate) for rate in RATES))
     told = {"symbols": len(SYMBOLS), "guess": f"{1 / len(SYMBOLS):.2f}"}
     caption = text["caption"].format(steps=STEPS, cap=f"{CAP:.0f}", **told)
@@ -103,7 +100,17 @@ def repairs(language: str) -> str:
         )
         rows.append((text[way], *cells))
     rows.append((text["zero"], *(cell for task in TASKS for cell in zeros(task))))
-    caption = text["caption"].format(steps=f"{TASK_STEPS:,}", keys=KEYS)
+    apart = [
+        max(values) - min(values)
+        for values in (
+            of_seeds(found, quantity, task=task, way=way)
+            for task in TASKS
+            for way in REPAIRS
+            for quantity in ("nothing", "something")
+        )
+    ]
+    told = {"keys": KEYS, "apart": f"{max(apart):.3f}"}
+    caption = text["caption"].format(steps=f"{TASK_STEPS:,}", **told)
     return f"{table(text['header'], rows)}\n\n{found.caption(caption, language)}"
 
 
@@ -124,6 +131,8 @@ def has(name: str) -> dict[str, str]:
     layer, config = layer_of(name)
     norm = getattr(layer, "q_norm", None)
     over = {None: "no", HEAD: "head", HEADS * HEAD: "across"}[norm and norm.weight.numel()]
+    if hasattr(layer, "qk_norm"):  # divides, and has no gains
+        over = "bare"
     yes = ("no", "yes")
     scaling = float(layer.scaling)  # type: ignore[arg-type]
     return {
@@ -137,22 +146,27 @@ def has(name: str) -> dict[str, str]:
 
 
 def models(language: str) -> str:
-    """Return which models have each of the six."""
+    """Return what each of the six does, and which models have it."""
     text = texts(__file__, "models", language)
     found = {name: has(name) for name in MODELS}
     rows = []
     for kind, of in KINDS:
         having = [name for name, each in found.items() if each[kind] == of]
-        rows.append((text[f"{kind}_{of}"], text["join"].join(having)))
+        rows.append((*text[f"{kind}_{of}"], text["join"].join(having)))
     plain = [name for name, each in found.items() if set(each.values()) == {"no"}]
-    rows.append((text["none"], text["join"].join(plain)))
+    rows.append((*text["none"], text["join"].join(plain)))
     caption = text["caption"].format(transformers=installed())
-    return f"{table(text['header'], rows, words=range(2))}\n\n{caption}"
+    return f"{table(text['header'], rows, words=range(3))}\n\n{caption}"
 
 
 def installed() -> str:
     """Return the version of transformers that is read."""
     return ".".join(version("transformers").split(".")[:2])
+
+
+def at_told(found: Measurement, quantity: str) -> list[float]:
+    """Return what was measured of the sink where the query is told."""
+    return of_seeds(found, quantity, task="told", way="sink")
 
 
 TABLES: dict[str, Callable[[str], str]] = {"growth": growth, "repairs": repairs, "models": models}
@@ -169,14 +183,22 @@ def numbers() -> dict[str, str]:
     def error(task: str, way: str, quantity: str = "nothing") -> str:
         return f"{statistics.mean(of_seeds(stored['repairs'], quantity, task=task, way=way)):.3f}"
 
-    flat = sorted(at("flat", "cap"))
+    flat, lead = sorted(at("flat", "cap")), sorted(at("lead", "plain"))
+    kept = {of: at_told(stored["repairs"], f"kept {of}") for of in ("nothing", "something")}
     slopes, worked = example("checkpoints/steadier/capped"), example("checkpoints/steadier/sized")
     return {
         "absent_plain": error("absent", "plain"),
         "cap_flat_least": f"{flat[1]:.0%}",
         "cap_flat_most": f"{flat[-1]:.0%}",
+        "cap_lower_best": f"{max(a for c in LOWER for a in at('accuracy', f'cap {c:.0f}')):.2f}",
         "cap_largest": f"{max(at('largest', 'cap')):,.0f}",
         "drawn": str(DRAWN),
+        "kept_nothing": f"{statistics.mean(kept['nothing']):.1%}",
+        "kept_something": f"{statistics.mean(kept['something']):.0%}",
+        "lead_back": f"{lead[0]:.0f}",
+        "lead_lost": f"{lead[1]:,.0f}",
+        "lead_low": f"{max(x for rate in RATES[:2] for x in at('lead', 'plain', rate)):.0f}",
+        "lead_norm": f"{max(x for rate in RATES for x in at('lead', 'norm', rate)):.0f}",
         "normed": f"{worked['normed'].item():.2f}",
         "slope_200": f"{slopes['slope'][4].item():.4f}",
         "told_plain": error("told", "plain"),

@@ -9,8 +9,11 @@ from attn_docs.model.language_model import language_model, loss_of, tell_stories
 stories = tell_stories(100, seed=1)
 
 
-def norms():
-    return {"q_norm": nn.RMSNorm(16), "k_norm": nn.RMSNorm(16)}
+def norms(gain):
+    made = {"q_norm": nn.RMSNorm(16), "k_norm": nn.RMSNorm(16)}
+    for norm in made.values():
+        nn.init.constant_(norm.weight, gain)
+    return made
 
 
 def sinks(score):
@@ -32,7 +35,9 @@ def attention(make):
 
 for name, make in {
     "as trained": dict,
-    "QK-Norm, gains 1": norms,
+    "QK-Norm, gains 1": partial(norms, 1.0),
+    "QK-Norm, gains 2": partial(norms, 2.0),
+    "QK-Norm, gains 3": partial(norms, 3.0),
     "sinks of 0": partial(sinks, 0.0),
     "sinks of −5": partial(sinks, -5.0),
     "gate, bias 0": partial(gate, 0.0),
@@ -44,6 +49,8 @@ for name, make in {
         print(f"{name}: {loss_of(model, stories).item():.3f} nats a character")
 #> as trained: 0.150 nats a character
 #> QK-Norm, gains 1: 3.204 nats a character
+#> QK-Norm, gains 2: 0.861 nats a character
+#> QK-Norm, gains 3: 1.334 nats a character
 #> sinks of 0: 0.152 nats a character
 #> sinks of −5: 0.150 nats a character
 #> gate, bias 0: 0.629 nats a character

@@ -9,9 +9,9 @@ w_q, w_k, w_v = projections(sharpness=math.log(8))
 
 rows = []
 for seen in (x, x[3:]):  # all words, or "it dreams" alone
-    powers = torch.exp(x[3:4] @ w_q @ (seen @ w_k).T)  # 1 m: 1 8 1 1 1, then 1 1
-    # the power of the sink is 0, which is none, or 4
-    rows += [powers / (powers.sum() + sink) @ (seen @ w_v) for sink in (0, 4)]
+    exps = torch.exp(x[3:4] @ w_q @ (seen @ w_k).T)  # 1 m: 1 8 1 1 1, then 1 1
+    # exp of the sink's score is 0, which is no sink, or 4
+    rows += [exps / (exps.sum() + sink) @ (seen @ w_v) for sink in (0, 4)]
 names = ["all words, plain", "with a sink", "it dreams, plain", "with a sink"]
 print(labelled(torch.cat(rows), names, MEANINGS))
 #>                   definite    animal    asleep  dreaming
