@@ -23,7 +23,8 @@ languages = pytest.mark.parametrize("language", ["en", "zh"])
 def drawn(name: str, part: str, language: str, *, log_x: bool = False, log_y: bool = False):
     """Return what a chart's line goes through, its places read off the axes."""
     root = parse(figures.FIGURES[name](language))
-    (line,) = (e for e in root.iter() if e.get("data-part") == part)
+    (group,) = (e for e in root.iter() if e.get("data-part") == part)
+    (line,) = (e for e in group.iter() if e.get("d"))
     x, y = read_off(root, "x", log=log_x), read_off(root, "y", log=log_y)
     places = [float(v) for v in line.get("d").replace("M", " ").replace("L", " ").split()]
     return [(x(a), y(b)) for a, b in zip(places[::2], places[1::2], strict=True)]
@@ -140,7 +141,8 @@ def test_what_was_measured_bears_the_sentences_out() -> None:
     assert losses["local-global"] < losses["global-global"] < losses["global-local"]
     owners = load(tables.__file__)["layers"]
     below = sorted(owners("owner", layers="global-local", seed=seed) for seed in benchmark.SEEDS)
-    assert below[-2] > 1.8 > 1.4 > below[-3]
+    assert below[-2] > 1.8
+    assert below[-3] < 1.4
     for kind, blind in (("dream", math.log(12)), ("colour again", math.log(5))):
         for mixed in ("local-global", "global-local"):
             found = [owners(kind, layers=mixed, seed=seed) for seed in benchmark.SEEDS]

@@ -413,10 +413,11 @@ def numbers() -> dict[str, str]:
     sizes = sizes / sizes.sum()
     untrained = [influence(model_of(LAYERS["local-local"], seed).eval()) for seed in SEEDS]
     return at_the_cut() | {
-        "alphabet": str(len(ALPHABET)),
+        "blocks": f"{100 * timed('time', way='blocks') / timed('time', way='causal'):.0f}%",
         "animal": f"{animal:.2f}",
         "by_sleeps": f"{by_sleeps:.2f}",
         "even": f"{100 * even:.0f}%",
+        "flex": f"{100 * timed('time', way='flex') / timed('time', way='causal'):.0f}%",
         "gemma": f"{gemma:.1f} GiB",
         "gemma_all": f"{whole:.0f} GiB",
         "guess": f"{math.log(len(ALPHABET)):.2f}",
