@@ -211,15 +211,15 @@ def cut(language: str) -> str:
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(400, 200)
         axes = chart.panel(figure, 46, 28, 340, 122)
-        axes.set(xlim=(PLACES[0] - 0.5, PLACES[-1] + 0.5), ylim=(0, 0.7))
+        axes.set(xlim=(PLACES[0] - 0.5, PLACES[-1] + 0.5), ylim=(0, 0.8))
         styles = {"first": (chart.ACCENT, "-", 3.5), "all": (chart.INK, ":", 1.5)}
         styles["window"] = (chart.ACCENT_2, "-", 1.5)
         for name, (colour, style, width) in styles.items():
             (line,) = axes.plot(PLACES, found[name], color=colour, linestyle=style, linewidth=width)
             line.set_gid(f"part:{name}")
         axes.axvline(BEGIN + 0.5, color=chart.INK, linewidth=1, linestyle="--")
-        axes.text(BEGIN, 0.62, text["full"], ha="right", va="center", color=chart.INK)
-        axes.text(BEGIN + 1, 0.54, text["window"], ha="left", va="center", color=chart.INK)
+        axes.text(BEGIN, 0.72, text["full"], ha="right", va="center", color=chart.INK)
+        axes.text(BEGIN + 1, 0.72, text["window"], ha="left", va="center", color=chart.INK)
         axes.text(PLACES[0], 0.4, text["both"], ha="left", va="center", color=chart.INK)
         chart.set_ticks(axes, "x", {x: str(x) for x in (81, 91, 101, 110)})
         chart.set_ticks(axes, "y", {0: "0", 0.2: "0.2", 0.4: "0.4", 0.6: "0.6"})
