@@ -389,6 +389,43 @@ def test_the_patterns_that_the_page_tells() -> None:
     assert command.layer_types[:4] == ["sliding_attention"] * 3 + ["full_attention"]
 
 
+@pytest.mark.parametrize("length", [5, 40])
+def test_their_cache_holds_a_window_only_if_told(length: int) -> None:
+    sizes = {"hidden_size": 32, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 16}
+    config = transformers.Gemma3TextConfig(
+        **sizes, vocab_size=50, num_hidden_layers=6, intermediate_size=32, sliding_window=8,
+        pad_token_id=0, bos_token_id=1, eos_token_id=2,
+    )  # fmt: skip
+    model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    tokens = torch.randint(3, 50, (1, length))
+    held, logits = [], []
+    with torch.no_grad():
+        for past in (DynamicCache(config=config), DynamicCache()):
+            model(tokens, past_key_values=past)
+            held.append([layer.keys.size(2) for layer in past.layers])
+            logits.append(model(tokens[:, :1], past_key_values=past).logits)
+        made = model.generate(tokens, max_new_tokens=1, return_dict_in_generate=True)
+    few = min(length, 7)  # one less than the window: the next token's key comes
+    assert held == [[few] * 5 + [length], [length] * 6]
+    assert [layer.keys.size(2) for layer in made.past_key_values.layers][:5] == [few] * 5
+    assert torch.allclose(*logits, atol=1e-5)
+
+
+def test_the_count_of_keys_holds_under_their_default_kernels() -> None:
+    keys_by_layer = example("checkpoints/window/look")["keys_by_layer"]
+    sizes = {"hidden_size": 32, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 16}
+    config = transformers.GptOssConfig(
+        **sizes, vocab_size=50, num_hidden_layers=4, intermediate_size=32, num_local_experts=4,
+        sliding_window=8, pad_token_id=0,
+    )  # fmt: skip
+    model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    tokens = torch.randint(3, 50, (1, 40))
+    assert keys_by_layer(model, tokens) == [8, 40, 8, 40]
+    model.config._attn_implementation = "flash_attention_2"
+    with pytest.raises(AssertionError, match="flash_attention_2 gets its window otherwise"):
+        keys_by_layer(model, tokens)
+
+
 # --- what a stack sees --------------------------------------------------------------------------
 
 

@@ -23,7 +23,8 @@ languages = pytest.mark.parametrize("language", ["en", "zh"])
 def drawn(name: str, part: str, language: str, *, log_x: bool = False, log_y: bool = False):
     """Return what a chart's line goes through, its places read off the axes."""
     root = parse(figures.FIGURES[name](language))
-    (line,) = (e for e in root.iter() if e.get("data-part") == part)
+    (group,) = (e for e in root.iter() if e.get("data-part") == part)
+    (line,) = (e for e in group.iter() if e.get("d"))
     x, y = read_off(root, "x", log=log_x), read_off(root, "y", log=log_y)
     places = [float(v) for v in line.get("d").replace("M", " ").replace("L", " ").split()]
     return [(x(a), y(b)) for a, b in zip(places[::2], places[1::2], strict=True)]
@@ -97,6 +98,37 @@ def test_the_chart_of_the_first_token_is_what_the_page_says() -> None:
         assert found[name] == sorted(found[name], reverse=True)
 
 
+@languages
+def test_the_chart_of_the_cut_is_what_the_model_loses(language: str) -> None:
+    found = figures.by_place()
+    for name in figures.by_place():
+        line = drawn("cut", name, language)
+        assert [x for x, _ in line] == pytest.approx(list(figures.PLACES), abs=0.05)
+        assert [y for _, y in line] == pytest.approx(found[name], abs=0.01)
+    full = figures.PLACES.index(benchmark.BEGIN)  # the last before the newline leaves
+    assert found["window"][: full + 1] == pytest.approx(found["all"][: full + 1], abs=1e-4)
+    assert found["first"] == pytest.approx(found["all"], abs=0.01)
+    later = [a - b for a, b in zip(found["window"], found["all"], strict=True)][full + 1 :]
+    assert min(later) > 0.08
+
+
+def test_the_last_newline_is_taken_for_a_space() -> None:
+    whole, cut = (tables.lost(tables.model(**setting)) for setting in ({}, {"window": 100}))
+    end = tables.ends()
+    assert int(end.sum()) == tables.JUDGED
+    assert bool((tables.held_out()[1][end] == 0).all())
+    assert whole[end].max() < 0.01
+    assert cut[end].mean() > 2 * math.log(29)
+    found = tables.at_the_cut()
+    assert (found["end"], found["soon"], found["space"]) == ("7.3", "6", "99.8%")
+
+
+def test_two_of_the_four_heads_lean_on_the_newline() -> None:
+    weights, even = tables.newline_weight()
+    assert max(weights[:2]) < 3 * even
+    assert min(weights[2:]) > 8 * even
+
+
 def test_what_was_measured_bears_the_sentences_out() -> None:
     time = load(tables.__file__)["time"]
     assert time("time", way="mask") > 1.5 * time("time", way="causal")
@@ -106,6 +138,15 @@ def test_what_was_measured_bears_the_sentences_out() -> None:
     assert losses["local-local"] > 1.15 * losses["global-global"]
     for mixed in ("local-global", "global-local"):
         assert losses[mixed] == pytest.approx(losses["global-global"], rel=0.03)
+    assert losses["local-global"] < losses["global-global"] < losses["global-local"]
+    owners = load(tables.__file__)["layers"]
+    below = sorted(owners("owner", layers="global-local", seed=seed) for seed in benchmark.SEEDS)
+    assert below[-2] > 1.8
+    assert below[-3] < 1.4
+    for kind, blind in (("dream", math.log(12)), ("colour again", math.log(5))):
+        for mixed in ("local-global", "global-local"):
+            found = [owners(kind, layers=mixed, seed=seed) for seed in benchmark.SEEDS]
+            assert max(found) < 0.6 * blind
     assert tables.mean("owner", "local-local") > math.log(8) - 0.2  # a guess among eight
     assert tables.mean("dream", "local-local") > math.log(12) - 0.2  # and among twelve dreams
 

@@ -33,7 +33,7 @@ LAYERS: dict[str, tuple[int | None, int | None]] = {
     "global-local": (None, WINDOW),
     "local-local": (WINDOW, WINDOW),
 }
-SEEDS, STEPS, STORIES = (0, 1), 1300, 300
+SEEDS, STEPS, STORIES = (0, 1, 2, 3, 4), 1300, 300
 INFLUENCES, READ = 50, 90  # stories, and how many characters of each, for the gradient
 JUDGED, BEGIN, WINDOWS = 100, 100, (100, 64)  # held-out stories, from this character on
 FITTED = (60, 5, 70)  # of the sinks: stories, their seed, steps
@@ -183,7 +183,7 @@ def of_time() -> list[dict[str, Any]]:
 
 
 def measure() -> dict[str, Measurement]:
-    """Measure on one thread: some ten minutes, most of it training."""
+    """Measure on one thread: some twenty minutes, most of it training."""
     with one_thread():
         found = {"time": of_time(), "layers": of_layers(), "sinks": of_sinks()}
     return {name: measurement(values, threads=1) for name, values in found.items()}

@@ -14,12 +14,14 @@ from docs._kit.draw import ACCENT, INK, box, canvas, cells, finish, write
 from docs._kit.examples import example
 from docs._kit.text import texts
 
-from .tables import MODELS, all_global, nats
+from .benchmark import BEGIN
+from .tables import MODELS, WINDOWS, all_global, ends, lost, model, nats
 
 KEY = "checkpoints-window"
 WINDOW, PATH = 3, (1, 2, 4)  # of the path: cat, in layer 1 to sleeps, in layer 2 to dreams
 RING, FIRST, STEPS = 4, 1, 8  # of the slots
 SEEN = (16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 100)  # windows of the chart of the first token
+PLACES = range(81, 111)  # characters of a story, from 1, where none has ended
 MASKS: dict[str, dict[str, int]] = {  # by its name
     "causal": {"window": 8},
     "window": {"window": 3},
@@ -181,13 +183,49 @@ def sink(language: str) -> str:
             (line,) = axes.plot(SEEN, found[name], color=colour, linestyle=style)
             line.set_gid(f"part:{name}")
         axes.text(72, 2.1, text["window"], ha="left", va="center", color=chart.INK)
-        axes.text(14, 0.75, text["first"], ha="left", va="center", color=chart.INK)
-        axes.text(14, 0.026, text["all"], ha="left", va="center", color=chart.INK)
+        axes.text(14, 0.5, text["first"], ha="left", va="center", color=chart.INK)
+        axes.text(14, 0.052, text["all"], ha="left", va="center", color=chart.INK)
         chart.set_ticks(axes, "x", {x: str(x) for x in (16, 32, 48, 64, 80, 96)})
         chart.set_ticks(axes, "y", {0.03: "0.03", 0.1: "0.1", 0.3: "0.3", 1: "1", 3: "3"})
         axes.text(0, 1.08, text["up"], transform=axes.transAxes, ha="left", va="center")
         axes.text(1, -0.23, text["right"], transform=axes.transAxes, ha="right", va="center")
         return chart.finish(figure, f"{KEY}-sink", text["title"], text["desc"])
+
+
+@cache
+def by_place() -> dict[str, list[float]]:
+    """Return the nats of a character by its place in a story, its last newline left out."""
+    window, end = WINDOWS[0], ends()
+    settings: dict[str, dict[str, int]] = {"all": {}, "window": {"window": window}}
+    settings["first"] = {"window": window, "keep_first": 1}
+    found = {}
+    for name, setting in settings.items():
+        means = lost(model(**setting)).where(~end, torch.nan).nanmean(0)
+        found[name] = [means[place - 1].item() for place in PLACES]
+    return found
+
+
+def cut(language: str) -> str:
+    """Draw the loss before and after the window has filled, with the first token and without."""
+    text, found = texts(__file__, "cut", language), by_place()
+    with matplotlib.style.context(chart.STYLE):
+        figure = chart.new_figure(400, 200)
+        axes = chart.panel(figure, 46, 28, 340, 122)
+        axes.set(xlim=(PLACES[0] - 0.5, PLACES[-1] + 0.5), ylim=(0, 0.8))
+        styles = {"first": (chart.ACCENT, "-", 3.5), "all": (chart.INK, ":", 1.5)}
+        styles["window"] = (chart.ACCENT_2, "-", 1.5)
+        for name, (colour, style, width) in styles.items():
+            (line,) = axes.plot(PLACES, found[name], color=colour, linestyle=style, linewidth=width)
+            line.set_gid(f"part:{name}")
+        axes.axvline(BEGIN + 0.5, color=chart.INK, linewidth=1, linestyle="--")
+        axes.text(BEGIN, 0.72, text["full"], ha="right", va="center", color=chart.INK)
+        axes.text(BEGIN + 1, 0.72, text["window"], ha="left", va="center", color=chart.INK)
+        axes.text(PLACES[0], 0.4, text["both"], ha="left", va="center", color=chart.INK)
+        chart.set_ticks(axes, "x", {x: str(x) for x in (81, 91, 101, 110)})
+        chart.set_ticks(axes, "y", {0: "0", 0.2: "0.2", 0.4: "0.4", 0.6: "0.6"})
+        axes.text(0, 1.1, text["up"], transform=axes.transAxes, ha="left", va="center")
+        axes.text(1, -0.27, text["right"], transform=axes.transAxes, ha="right", va="center")
+        return chart.finish(figure, f"{KEY}-cut", text["title"], text["desc"])
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
@@ -197,4 +235,5 @@ FIGURES: dict[str, Callable[[str], str]] = {
     "reach": reach,
     "share": share,
     "sink": sink,
+    "cut": cut,
 }

@@ -30,6 +30,7 @@ from attn_docs.model.language_model import (
     tell_stories,
     text_of,
 )
+from attn_docs.sentence import MEANINGS, WORDS
 from docs._kit.examples import example
 from docs._kit.markdown import table
 from docs._kit.measured import load
@@ -53,9 +54,10 @@ from .benchmark import (
 )
 from .benchmark import WINDOW as LOCAL
 
-# what each counter keeps when told W = 4, and whether it was run or only read
+# what each counter keeps when told W = 4, and what of it was run: all, the way to a kernel, nothing
 WAYS = {4: "W", 5: "W + 1", 7: "2W − 1", 9: "2W + 1"}
 READ = ("vllm", "llama.cpp", "flash", "flex recipe", "mistral paper")
+PASSED = ("transformers to flash", "mimo", "t5gemma to flash")
 UNSHOWN = ("transformers cache", "gpt neo")  # told in the row of the mask; W too
 TWO_SIDED = "transformers two-sided"  # the first of those that look both ways
 MODELS = ("Gemma-3-27B", "gpt-oss-120b", "Olmo-3-7B", "Mistral-7B v0.1")
@@ -73,7 +75,7 @@ def counts(language: str, *, two_sided: bool = False) -> str:
         (
             told[name.replace(" ", "_").replace(".", "_")],
             WAYS[found[name]],
-            text["read" if name in READ else "run"],
+            text["read" if name in READ else "passed" if name in PASSED else "run"],
         )
         for name in (names[start:] if two_sided else names[:start])
         if name not in UNSHOWN
@@ -213,6 +215,40 @@ def judged(made: DecoderModel) -> float:
     return F.cross_entropy(made(tokens)[:, BEGIN:].mT, targets[:, BEGIN:]).item()
 
 
+@torch.no_grad()
+def lost(made: DecoderModel) -> Tensor:
+    """Return the nats of each character of each held-out story, NaN where it has ended."""
+    tokens, targets = held_out()
+    found = F.cross_entropy(made(tokens).mT, targets, reduction="none")
+    return found.where(targets >= 0, math.nan)
+
+
+def ends() -> Tensor:
+    """Return a mask of the newlines that end the held-out stories."""
+    targets = held_out()[1]
+    last = (targets >= 0).sum(1, keepdim=True) - 1
+    return torch.arange(targets.size(1)) == last
+
+
+@torch.no_grad()
+def at_the_cut() -> dict[str, str]:
+    """Return what happens just after the first window of the table has filled, and at the end."""
+    window, end = model(window=WINDOWS[0]), ends()
+    whole, cut = lost(model()), lost(window)
+    soon = torch.zeros_like(end)
+    soon[:, BEGIN : BEGIN + 10] = True
+    soon &= ~end
+    late = cut[:, BEGIN:]
+    guesses = window(held_out()[0])[end].softmax(dim=-1).mean(0)
+    return {
+        "end": f"{cut[end].mean().item():.1f}",
+        "end_share": f"{100 * (cut[end].sum() / late.nansum()).item():.0f}%",
+        "soon": f"{(cut[soon].mean() / whole[soon].mean()).item():.0f}",
+        "space": f"{100 * guesses[ALPHABET.index(' ')].item():.1f}%",
+        "usual": f"{whole.nanmean().item():.2f}",
+    }
+
+
 def cases(window: int) -> dict[str, float]:
     """Return the nats of a late character in each case of the table."""
     moved = model(window=window, keep_first=1)
@@ -340,6 +376,19 @@ def in_one_layer(layer: int) -> float:
     return judged(made)
 
 
+def by_way_of_sleeps() -> tuple[float, float, float]:
+    """Return how much *animal* "dreams" holds, its weight for "sleeps", and what that brings."""
+    told = example("checkpoints/window/worked")
+    y, mask = told["y"], told["mask"]
+    keys = y @ told["w_k"]
+    scores = y @ told["w_q"] @ keys.mT / keys.size(-1) ** 0.5
+    weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1)[-1]
+    sleeps = WORDS.index("sleeps")
+    animal = MEANINGS.index("animal")
+    brought = weights[sleeps] * (y @ told["w_v"])[sleeps, animal]
+    return told["second"][-1, animal].item(), weights[sleeps].item(), brought.item()
+
+
 TABLES: dict[str, Callable[[str], str]] = {
     "counts": counts,
     "two_sided": two_sided,
@@ -357,15 +406,22 @@ def numbers() -> dict[str, str]:
     weights, even = newline_weight()
     gemma, whole = gib(MODELS[0], LENGTHS[-1])
     timed = load(__file__)["time"]
-    drained = (found["window"] - found["empty"]) / (found["window"] - found["all"])
+    harm = found["window"] - found["all"]
+    good = {name: (found["window"] - nats) / harm for name, nats in found.items()}
+    animal, half, by_sleeps = by_way_of_sleeps()
     sizes = example("checkpoints/window/reach")["gradient"](4)
+    sizes = sizes / sizes.sum()
     untrained = [influence(model_of(LAYERS["local-local"], seed).eval()) for seed in SEEDS]
-    return {
-        "alphabet": str(len(ALPHABET)),
+    return at_the_cut() | {
+        "blocks": f"{100 * timed('time', way='blocks') / timed('time', way='causal'):.0f}%",
+        "animal": f"{animal:.2f}",
+        "by_sleeps": f"{by_sleeps:.2f}",
         "even": f"{100 * even:.0f}%",
+        "flex": f"{100 * timed('time', way='flex') / timed('time', way='causal'):.0f}%",
         "gemma": f"{gemma:.1f} GiB",
         "gemma_all": f"{whole:.0f} GiB",
         "guess": f"{math.log(len(ALPHABET)):.2f}",
+        "half": f"{half:.2f}",
         "in_layer_1": f"{in_one_layer(0):.3f}",
         "in_layer_2": f"{in_one_layer(1):.3f}",
         "length": f"{LENGTHS[-1]:,}",
@@ -373,8 +429,16 @@ def numbers() -> dict[str, str]:
         "ln_8": f"{math.log(8):.2f}",
         "ln_12": f"{math.log(12):.2f}",
         "mask_slower": f"{timed('time', way='mask') / timed('time', way='causal'):.1f}",
-        "part": f"{100 * drained:.0f}%",
-        "reach_beyond": f"{100 * (sizes[8:].sum() / sizes.sum()).item():.0f}%",
+        "part": f"{100 * good['empty']:.0f}%",
+        "part_number": f"{100 * good['logit']:.0f}%",
+        "part_value": f"{100 * good['logit and value']:.0f}%",
+        "reach_beyond": f"{100 * sizes[8:].sum().item():.0f}%",
+        "reach_near": f"{100 * sizes[1:8].mean().item():.0f}%",
+        "reach_self": f"{100 * sizes[0].item():.0f}%",
+        "stream_far": f"{told['window'][3]:.2f}",
+        "stream_far_first": f"{told['first'][3]:.2f}",
+        "stream_near": f"{told['window'][2]:.2f}",
+        "stream_near_first": f"{told['first'][2]:.2f}",
         "stream_all": f"{told['all'][1]:.1f}",
         "stream_window": f"{told['window'][1]:.1f}",
         "times": f"{found['window'] / found['all']:.0f}",
@@ -382,5 +446,5 @@ def numbers() -> dict[str, str]:
         "transformers": ".".join(version("transformers").split(".")[:2]),
         "untrained_beyond": f"{100 * sum(untrained) / len(untrained):.0f}%",
         "weight": f"{100 * weights[-1]:.0f}%",
-        "weight_others": ", ".join(f"{100 * weight:.0f}%" for weight in weights[:-1]),
+        "weight_second": f"{100 * weights[-2]:.0f}%",
     }
