@@ -27,7 +27,7 @@ def shade(bias: float) -> float:
 
 def short(bias: float) -> str:
     """Return a number of a cell with three digits after the point at most."""
-    return f"{bias:.3f}".rstrip("0").rstrip(".").replace("-0.", "−.").replace("-", "−")
+    return f"{bias:.3f}".rstrip("0").rstrip(".").replace("-", "−")
 
 
 def idea(language: str) -> str:
