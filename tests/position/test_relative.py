@@ -579,13 +579,14 @@ def test_one_row_beside_is_causal_depends_on_the_kernel() -> None:
         F.scaled_dot_product_attention(*inputs, attn_mask=row, is_causal=True)
 
 
-def test_alibi_in_two_elements_is_as_exact_in_bfloat16_as_the_mask() -> None:
-    attend, slopes = example("position/relative/no_matrix")["attend"], alibi_slopes(12)
-    inputs = [normal(1, 12, 700, 16, seed=seed, dtype=torch.float32) for seed in range(3)]
-    wanted = scaled_dot_product_attention(*inputs, alibi_bias(12, 700), is_causal=True)
+@pytest.mark.parametrize(("heads", "n"), [(12, 700), (2, 4096)])
+def test_alibi_in_two_elements_is_as_exact_in_bfloat16_as_the_mask(heads: int, n: int) -> None:
+    attend, slopes = example("position/relative/no_matrix")["attend"], alibi_slopes(heads)
+    inputs = [normal(1, heads, n, 16, seed=seed, dtype=torch.float32) for seed in range(3)]
+    wanted = scaled_dot_product_attention(*inputs, alibi_bias(heads, n), is_causal=True)
     assert error(attend(*inputs, slopes), wanted) <= 1e-4
     half = [each.bfloat16() for each in inputs]
-    rounded = scaled_dot_product_attention(*half, alibi_bias(12, 700), is_causal=True)
+    rounded = scaled_dot_product_attention(*half, alibi_bias(heads, n), is_causal=True)
     assert error(attend(*half, slopes), wanted) <= 1.5 * error(rounded, wanted)
 
 

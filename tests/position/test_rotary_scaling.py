@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+from transformers.models.deepseek_v3 import modeling_deepseek_v3 as deepseek
 
 from attn_docs import (
     DynamicScaling,
@@ -25,6 +26,7 @@ from attn_docs import (
     rotary_frequencies,
 )
 from attn_docs.position._frequencies import RotaryScaling
+from tests.conftest import ROOT
 from tests.kit import error, load_exhibit, normal
 
 THETAS = [100.0, 10000, 150000.0, 500000.0, 1e6, 8e6]
@@ -119,6 +121,19 @@ def test_yarns_factor_is_transformers(factor: float, given: dict) -> None:
     original = {"original_max_position_embeddings": 4096}
     wanted = theirs("yarn", 64, 10000.0, factor=factor, **original, **given)
     same(YaRNScaling(factor, 4096, **given), 64, 10000.0, wanted)
+
+
+def test_the_ratio_of_both_mscales_and_the_layers_share_are_the_pages_formula() -> None:
+    ratio = r"a = \frac{1 + m \ln s / 10}{1 + m_{\text{all}} \ln s / 10}"
+    for page in ("index.md", "index.zh.md"):
+        text = (ROOT / "docs/position/rotary-scaling" / page).read_text(encoding="utf-8")
+        assert ratio in text
+    for s, m, m_all in itertools.product((4.0, 16.0, 40.0), (0.707, 1.0), (0.8, 1.0)):
+        above, below = 1 + m * math.log(s) / 10, 1 + m_all * math.log(s) / 10
+        rule = YaRNScaling(s, 4096, mscale=m, mscale_all_dim=m_all)
+        assert rotary_frequencies(64, 10000.0, rule)[1] == pytest.approx(above / below)
+        given = {"rope_type": "yarn", "factor": s, "mscale": m, "mscale_all_dim": m_all}
+        assert deepseek.yarn_apply_mscale(given, 1.0) == pytest.approx(below**2)
 
 
 def test_llama3_is_transformers_to_the_last_bit() -> None:

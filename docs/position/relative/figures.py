@@ -1,6 +1,7 @@
 """Figures of the chapter on biases by distance: two heads' biases, slopes, buckets."""
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import drawsvg
 import matplotlib.style
@@ -26,8 +27,8 @@ def shade(bias: float) -> float:
 
 
 def short(bias: float) -> str:
-    """Return a number of a cell with three digits after the point at most."""
-    return f"{bias:.3f}".rstrip("0").rstrip(".").replace("-0.", "−.").replace("-", "−")
+    """Return a number of a cell, which is a fraction as the slope is."""
+    return str(Fraction(bias)).replace("-", "−")
 
 
 def idea(language: str) -> str:

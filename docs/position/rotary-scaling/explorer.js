@@ -9,7 +9,9 @@
   // What stays as it is is not written: the browser would lay out the page again.
   const write = (node, text) => { if (node.textContent !== text) node.textContent = text }
   const fill = (text, given) => text.replace(/\{(\w+)\}/g, (_, name) => given[name])
-  const number = x => x >= 1e5 ? `${(x / 1e6).toFixed(2)} M`
+  const [unit, size, digits] = form.dataset.unit.split(" ")
+  const fixed = { minimumFractionDigits: digits, maximumFractionDigits: digits }
+  const number = x => x >= 1e5 ? `${(x / size).toLocaleString("en-US", fixed)} ${unit}`
     : x >= 100 ? Math.round(x).toLocaleString("en-US") : x.toFixed(2)
   const clip = x => Math.min(Math.max(x, 0), 1)
 
@@ -29,17 +31,18 @@
     },
   }
 
-  const pairs = ({ dim, context, theta, rule, factor }) => [...Array(dim / 2).keys()].map(i => {
+  const pairs = ({ dim, context, theta, rule, factor, length }) => [...Array(dim / 2).keys()].map(i => {
     const omega = theta ** (-2 * i / dim)
     const found = omega * rules[rule]({ factor, context, theta, dim, i, omega })
     const partly = context * omega < 2 * Math.PI
-    return { omega, found, slower: omega / found, fresh: partly && factor * found > omega * (1 + near) }
+    return { omega, found, slower: omega / found, fresh: partly && length * found > context * omega * (1 + near) }
   })
 
   const update = () => {
-    const [dim, context, theta, factor] = ["dim", "context", "theta", "factor"].map(name => Number(value(name)))
-    const all = pairs({ dim, context, theta, rule: value("rule"), factor })
-    const [length, turn] = [context * factor, 2 * Math.PI]
+    const [dim, context, theta, factor, length] =
+      ["dim", "context", "theta", "factor", "length"].map(name => Number(value(name)))
+    const all = pairs({ dim, context, theta, rule: value("rule"), factor, length })
+    const turn = 2 * Math.PI
     form.querySelectorAll("tbody tr").forEach((row, j) => {
       const pair = shownPairs[j] === undefined ? dim / 2 - 1 : shownPairs[j] * dim / 128
       const { omega, found, fresh } = all[pair]
@@ -56,7 +59,7 @@
     write(form.querySelector("output"), fill(form.dataset.said, {
       pairs: all.length, kept, divided, between: all.length - kept - divided, factor,
       length: length.toLocaleString("en-US"), context: context.toLocaleString("en-US"),
-      new: count(({ fresh }) => fresh), degrees: number(all[0].found * 180 / Math.PI),
+      new: count(({ fresh }) => fresh), degrees: (all[0].found * 180 / Math.PI).toFixed(2),
     }))
   }
   form.addEventListener("input", update)

@@ -16,10 +16,10 @@ KEY = "position-rotary-scaling"
 TRAINED, LONG, WAVE = 100, 400, 628.3  # tokens of training, of the long text, of a full turn
 _RADIUS = 42
 _STYLES = {
-    "linear": (chart.ACCENT_2, "-"),
+    "linear": (chart.INK, "-"),
     "ntk": (chart.INK, "--"),
     "yarn": (chart.ACCENT, "-"),
-    "llama3": (chart.ACCENT, "--"),
+    "llama3": (chart.ACCENT_2, "--"),
     "proportional": (chart.INK, ":"),
 }
 
@@ -86,15 +86,19 @@ def wavelengths(language: str) -> str:
         last = slower("proportional")[0][-1]
         axes.plot([last], [1], color=chart.INK, marker="o", linestyle="none")
         for name, (x, y, where) in {
-            "linear": (6, 8.7, "left"),
+            "linear": (6, 9.2, "left"),
             "ntk": (1.6e5, 3.9, "left"),
-            "yarn": (900, 2.9, "right"),
+            "yarn": (2.9e3, 5.2, "right"),
             "llama3": (1.1e4, 2.1, "left"),
             "proportional": (6, 0.82, "left"),
         }.items():
             axes.text(x, y, text[name], ha=where, va="center", color=chart.INK)
-        axes.plot([3.9e3, 1e4], [2.1, 2.1], color=chart.ACCENT, linewidth=0.8)  # to its label
-        axes.text(3.6e6, 8.7, text["shared"], ha="right", va="center", color=chart.INK)
+        for colour, ends, high in (
+            (chart.ACCENT, (3.1e3, 5.7e3), 5.2),
+            (chart.ACCENT_2, (3.9e3, 1e4), 2.1),
+        ):
+            axes.plot(ends, [high, high], color=colour, linewidth=0.8)  # from a line to its label
+        axes.text(3.6e6, 9.2, text["shared"], ha="right", va="center", color=chart.INK)
         axes.text(ORIGINAL * 1.2, 0.82, text["trained"], ha="left", va="center")
         chart.set_ticks(axes, "x", dict(zip((10, 1e3, 1e5), text["powers"], strict=True)))
         chart.set_ticks(axes, "y", {tick: f"{tick}×" for tick in (1, 2, 4, 8)})

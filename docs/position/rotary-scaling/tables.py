@@ -36,10 +36,11 @@ PAIRS = (0, 20, 30, 33, 40, 63)
 SHOWN = (0, 16, 24, 32, 40, 48)  # of the explorer, for a head of DIM; and the last pair
 CHOICES = {
     "dim": (64, 128, 256),
-    "context": (2048, 4096, 8192, 16384, 32768),
-    "theta": (10_000, 150_000, 500_000, 1_000_000),
+    "context": (2048, 4096, 8192, 16384, 32768, 131_072),
+    "theta": (10_000, 150_000, 500_000, 1_000_000, 5_000_000),
     "rule": ("plain", "linear", "ntk", "yarn", "llama3"),
     "factor": (1, 2, 4, 8, 16, 32, 40),
+    "length": (8192, 16384, 32768, 65536, 131_072, 262_144, 1_048_576),
 }
 # YaRN as the paper has it, DeepSeek-V3, Ministral 3 in transformers, and two mistakes:
 # factor, factor on cosine and sine, factor on the scale of all scores
@@ -54,6 +55,7 @@ class State(NamedTuple):
     theta: float
     rule: str
     factor: float
+    length: int
 
     def frequencies(self) -> tuple[Tensor, Tensor]:
         """Return a head's frequencies, without the rule and with it."""
@@ -63,7 +65,7 @@ class State(NamedTuple):
         )
 
 
-FIRST = State(DIM, 8192, 500_000, "llama3", 8)
+FIRST = State(DIM, 8192, 500_000, "llama3", 8, 65536)
 
 
 def rule_of(state: State) -> RotaryScaling | None:
@@ -83,10 +85,11 @@ def frequencies(theta: float, rule: RotaryScaling | None, dim: int = DIM) -> Ten
     return rotary_frequencies(dim, theta, rule, dtype=torch.float64)[0]
 
 
-def number(value: float) -> str:
-    """Return a number as the page writes it: millions from a tenth on."""
+def number(value: float, unit: list[str]) -> str:
+    """Return a number as the page writes it: from a hundred thousand on in the language's unit."""
     if value >= 1e5:
-        return f"{value / 1e6:.2f} M"
+        name, size, digits = unit
+        return f"{value / int(size):,.{digits}f} {name}"
     return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
 
 
@@ -98,22 +101,21 @@ def kinds(plain: Tensor, found: Tensor, factor: float) -> tuple[int, int, int]:
     return kept, len(plain) - kept - divided, divided
 
 
-def unseen(plain: Tensor, found: Tensor, context: int, factor: float) -> Tensor:
-    """Return which pairs reach angles, in a text so much longer, that training did not show."""
+def unseen(plain: Tensor, found: Tensor, context: int, length: float) -> Tensor:
+    """Return which pairs reach angles, in a text of this length, that training did not show."""
     partly = context * plain < 2 * math.pi  # no full turn within the trained length
-    return partly & (factor * found > plain * (1 + 1e-9))
+    return partly & (length * found > context * plain * (1 + 1e-9))
 
 
-def rows(state: State) -> list[tuple[list[str], bool]]:
+def rows(state: State, unit: list[str]) -> list[tuple[list[str], bool]]:
     """Return the explorer's rows: pair, wavelengths, turns; and whether it meets new angles."""
     plain, found = state.frequencies()
-    new = unseen(plain, found, state.context, state.factor)
+    new = unseen(plain, found, state.context, state.length)
     made = []
     for pair in (*(pair * state.dim // DIM for pair in SHOWN), state.dim // 2 - 1):
         before, after = (2 * math.pi / each[pair].item() for each in (plain, found))
-        length = state.context * state.factor
-        shown = (before, after, state.context / before, length / after)
-        made.append(([str(pair), *map(number, shown)], bool(new[pair])))
+        shown = (before, after, state.context / before, state.length / after)
+        made.append(([str(pair), *(number(x, unit) for x in shown)], bool(new[pair])))
     return made
 
 
@@ -121,17 +123,17 @@ def told(state: State) -> dict[str, str]:
     """Return the numbers of the explorer's sentence."""
     plain, found = state.frequencies()
     kept, between, divided = kinds(plain, found, state.factor)
-    new = int(unseen(plain, found, state.context, state.factor).sum())
+    new = int(unseen(plain, found, state.context, state.length).sum())
     return {
         "pairs": str(len(plain)),
         "kept": str(kept),
         "between": str(between),
         "divided": str(divided),
         "factor": f"{state.factor:.0f}",
-        "length": f"{state.context * state.factor:,.0f}",
+        "length": f"{state.length:,}",
         "context": f"{state.context:,}",
         "new": str(new),
-        "degrees": number(math.degrees(found[0].item())),
+        "degrees": f"{math.degrees(found[0].item()):.2f}",
     }
 
 
@@ -151,7 +153,7 @@ def explorer(language: str) -> str:
         **text,
         said=said,
         choices=choices,
-        rows=rows(FIRST),
+        rows=rows(FIRST, text["unit"]),
         told=said.format(**told(FIRST)),
     )
 
@@ -159,11 +161,11 @@ def explorer(language: str) -> str:
 def wavelengths(language: str) -> str:
     """Return after how many tokens some pairs have turned once, by rule."""
     text, named = texts(__file__, "wavelengths", language), texts(__file__, "rules", language)
-    made = []
+    made, unit = [], texts(__file__, "explorer", language)["unit"]
     for name, rule in RULES.items():
         found = frequencies(THETA, rule)
         waves = (
-            number(2 * math.pi / found[pair].item()) if found[pair] else text["never"]
+            number(2 * math.pi / found[pair].item(), unit) if found[pair] else text["never"]
             for pair in PAIRS
         )
         made.append((named[name], *waves))
@@ -231,7 +233,7 @@ def numbers() -> dict[str, str]:
     wrong = frequencies(THETA, Llama3Scaling(FACTOR, LONGEST))  # the other length of config.json
     return {
         "between": str(between),
-        "base_ntk": number(THETA * FACTOR ** (DIM / (DIM - 2))),
+        "base_ntk": f"{round(THETA * FACTOR ** (DIM / (DIM - 2)), -4):,.0f}",
         "cosine": f"{sharper(DEEPSEEK):.4f}",
         "degrees_linear": f"{math.degrees(made['linear'][0].item()):.1f}",
         "degrees_linear_4": f"{math.degrees(1) / 4:.1f}",
@@ -241,8 +243,8 @@ def numbers() -> dict[str, str]:
         "first_kept": f"{ORIGINAL / 4:,.0f}",
         "kept": str(kept),
         "length": f"{LONGEST:,}",
-        "new_ntk": str(int(unseen(plain, made["ntk"], ORIGINAL, FACTOR).sum())),
-        "new_plain": str(int(unseen(plain, plain, ORIGINAL, FACTOR).sum())),
+        "new_ntk": str(int(unseen(plain, made["ntk"], ORIGINAL, FACTOR * ORIGINAL).sum())),
+        "new_plain": str(int(unseen(plain, plain, ORIGINAL, FACTOR * ORIGINAL).sum())),
         "original": f"{ORIGINAL:,}",
         "other": str(between + divided),
         "other_length": str(int((made["llama3"] != wrong).sum())),
