@@ -19,8 +19,8 @@ from docs._kit.draw import ACCENT, ACCENT_2, INK, SOFT, canvas, finish, write
 from docs._kit.measured import load
 from docs._kit.text import Words, texts
 
-from .benchmark import LENGTHS, LONGEST, PLACES, SEEDS
-from .tables import mean
+from .benchmark import LENGTHS, LONGEST, PLACES
+from .tables import mean, of_seeds
 
 if TYPE_CHECKING:
     from attn_docs import MultiHeadAttention
@@ -79,6 +79,8 @@ def reach(language: str) -> str:
             axes.set(xscale="log", xlim=(TRAINED, LONGEST), ylim=(0, 1.03))
             ends[kind] = _lines(axes, kind)
             chart.set_ticks(axes, "x", {32: "32", 64: "", 128: "", 256: "256"})
+            axes.tick_params("x", pad=7)
+            axes.grid(visible=False, axis="x")
             ticks = {0: "0", 0.5: "", 1: "1"}
             chart.set_ticks(axes, "y", dict.fromkeys(ticks, "") if column else ticks)
             name = {"ha": "left", "va": "center", "weight": "bold"}
@@ -100,15 +102,15 @@ def reach(language: str) -> str:
 
 
 def _lines(axes: Axes, kind: str) -> dict[str, float]:
-    """Draw the mean of each test and, thin, its seeds; return where the means end."""
+    """Draw the mean of each test and the range of its seeds; return where the means end."""
     stored, ends = load(__file__), {}
     found = stored["rules" if kind == "yarn" else "kinds"]
     for place, (colour, dash) in _LOOKS.items():
         look: dict[str, Any] = {"color": colour, "linestyle": dash, "clip_on": False}
         of = {"rule" if kind == "yarn" else "kind": kind, "place": place}
-        for seed in SEEDS:
-            values = [found("accuracy", length=n, seed=seed, **of) for n in LENGTHS]
-            axes.plot(LENGTHS, values, linewidth=0.5, alpha=0.4, **look)
+        seeds = [of_seeds(found, length=n, **of) for n in LENGTHS]
+        low, high = [min(values) for values in seeds], [max(values) for values in seeds]
+        axes.fill_between(LENGTHS, low, high, facecolor=(colour, 0.2), linewidth=0)
         means = [mean(found, length=n, **of) for n in LENGTHS]
         axes.plot(LENGTHS, means, linewidth=2, gid=f"part:{place}-{kind}", **look)
         ends[place] = means[-1]
