@@ -9,6 +9,10 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
+from transformers import AutoModelForCausalLM
+from transformers.models.cohere2.configuration_cohere2 import Cohere2Config
+from transformers.models.gemma2.configuration_gemma2 import Gemma2Config
+from transformers.models.granite.configuration_granite import GraniteConfig
 
 from attn_docs import (
     DynamicScaling,
@@ -47,6 +51,7 @@ from attn_docs.position.extrapolation import (
     train,
     train_further,
 )
+from docs._kit.examples import example
 from tests.kit import error, load_exhibit
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -513,3 +518,31 @@ def test_a_bias_for_each_kind_goes_through_the_same_seam() -> None:
     mask = bias(5)
     both = F.scaled_dot_product_attention(rotated, rotated, rotated, mask)
     assert both.shape == rotated.shape
+
+
+@pytest.mark.parametrize(
+    ("config", "scaled"),
+    [
+        (Cohere2Config, {"logit_scale": 0.25}),
+        (GraniteConfig, {"logits_scaling": 4.0}),
+        (Gemma2Config, {"final_logit_softcapping": 0.5, "head_dim": 8}),
+    ],
+)
+@torch.no_grad()
+def test_the_losses_are_those_of_the_models_own_logits(config: type, scaled: dict) -> None:
+    """Also of models that scale or cap their logits after the output layer."""
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "vocab_size": 60}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "pad_token_id": 0}
+    ends = {"bos_token_id": 1, "eos_token_id": 2}
+    model = AutoModelForCausalLM.from_config(config(**sizes, **heads, **ends, **scaled)).eval()
+    for weight in (p for p in model.parameters() if p.dim() > 1):
+        torch.nn.init.normal_(weight, std=0.5)
+    tokens = torch.randint(3, 60, (4, 66))
+    logits = model(tokens[:, :-1]).logits
+    wanted = [
+        F.cross_entropy(logits[:, places].mT, tokens[:, places + 1]).item()
+        for places in torch.arange(65).chunk(8)
+    ]
+    losses = example("position/extrapolation/yours")["losses"]
+    assert losses(model, tokens) == " ".join(f"{loss:.2f}" for loss in wanted)

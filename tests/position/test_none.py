@@ -416,6 +416,16 @@ def test_the_loss_falls_either_way_and_later_without_positions() -> None:
     assert all(plain[a] > plain[b] for a, b in itertools.pairwise(steps))
 
 
+def test_a_rotary_model_without_its_rotation_is_worse_than_one_that_never_had_any() -> None:
+    plain = tables.plain_curve()[max(tables.plain_curve())]
+    assert min(tables.unrotated().values()) > 10 * plain
+
+
+def test_random_tokens_alone_are_all_called_about_forty() -> None:
+    middles = [64 * STORED["count"]("middle", marked=0, place=p) for p in range(28, 64)]
+    assert 37 < min(middles) < max(middles) < 43
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_bags_of_the_figure_are_what_each_word_has_seen(language: str) -> None:
     root = parse(figures.bags(language))

@@ -3,10 +3,24 @@
 import itertools
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
+from safetensors import safe_open
 from torch import Tensor, nn
+from transformers import (
+    CTRLConfig,
+    CTRLLMHeadModel,
+    M2M100Config,
+    M2M100ForConditionalGeneration,
+    MarianConfig,
+    MarianMTModel,
+    WhisperConfig,
+    WhisperForConditionalGeneration,
+    XLMConfig,
+    XLMWithLMHeadModel,
+)
 from transformers.models.m2m_100.modeling_m2m_100 import M2M100SinusoidalPositionalEmbedding
 from transformers.models.speecht5.modeling_speecht5 import SpeechT5ScaledPositionalEncoding
 from transformers.models.xlm.modeling_xlm import create_sinusoidal_embeddings
@@ -368,3 +382,30 @@ def test_m2m100_begins_at_position_two() -> None:
     module = M2M100SinusoidalPositionalEmbedding(9, 8, padding_idx=1)
     table = module.get_embedding(11, 8)
     assert torch.equal(module(torch.tensor([[5, 6, 7]]))[0], table[2:5])
+
+
+SMALL = {
+    "vocab_size": 40, "d_model": 16, "encoder_layers": 1, "decoder_layers": 1,
+    "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 16,
+    "decoder_ffn_dim": 16, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
+    "decoder_start_token_id": 2,
+}  # fmt: skip
+XLM = {"vocab_size": 40, "emb_dim": 16, "n_layers": 1, "n_heads": 2, "sinusoidal_embeddings": True}
+CTRL = {"vocab_size": 40, "n_embd": 16, "n_layer": 1, "n_head": 2, "dff": 16}
+STORES = {
+    "Whisper": (WhisperConfig(**SMALL), WhisperForConditionalGeneration, True),
+    "XLM": (XLMConfig(**XLM), XLMWithLMHeadModel, True),
+    "Marian": (MarianConfig(**SMALL), MarianMTModel, False),
+    "M2M100": (M2M100Config(**SMALL), M2M100ForConditionalGeneration, False),
+    "CTRL": (CTRLConfig(**CTRL), CTRLLMHeadModel, False),
+}
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_the_files_that_hold_the_table_are_those_of_whisper_and_xlm(
+    name: str, tmp_path: Path
+) -> None:
+    config, model, stored = STORES[name]
+    model(config).save_pretrained(tmp_path)
+    with safe_open(tmp_path / "model.safetensors", "pt") as file:
+        assert any("position" in key for key in file.keys()) == stored  # noqa: SIM118

@@ -13,14 +13,14 @@ from matplotlib.axes import Axes
 from attn_docs import LinearScaling, YaRNScaling, apply_rotary
 from attn_docs.model.induction import load_model
 from attn_docs.position._frequencies import RotaryScaling
-from attn_docs.position.extrapolation import TRAINED
+from attn_docs.position.extrapolation import KINDS, TRAINED
 from docs._kit import chart
 from docs._kit.draw import ACCENT, ACCENT_2, INK, SOFT, canvas, finish, write
 from docs._kit.measured import load
 from docs._kit.text import Words, texts
 
-from .benchmark import LENGTHS, LONGEST, PLACES, SEEDS
-from .tables import mean
+from .benchmark import LENGTHS, LONGEST, PLACES
+from .tables import mean, of_seeds
 
 if TYPE_CHECKING:
     from attn_docs import MultiHeadAttention
@@ -28,15 +28,13 @@ if TYPE_CHECKING:
 
 KEY = "position-extrapolation"
 _LOOKS = {
-    "none": (chart.INK, ":"),
-    "learned": (chart.ACCENT_2, "--"),
-    "sinusoidal": (chart.ACCENT, "--"),
-    "rotary": (chart.ACCENT_2, "-"),
-    "alibi": (chart.ACCENT, "-"),
-    "t5": (chart.INK, "-"),
-    "yarn": (chart.ACCENT_2, "-."),
+    "near": (chart.ACCENT, "-"),
+    "half": (chart.INK, ":"),
+    "start": (chart.ACCENT_2, "--"),
 }
-_FLOORS = {"near": 0.0, "start": 0.4}  # of the axis: in start, no line falls below
+PANELS = (*KINDS, "yarn")
+_WIDE, _HIGH = 72, 74  # of a panel
+_PITCH, _ROW = 96, 112  # from one to the next
 SCALED: dict[str, RotaryScaling | None] = {
     "plain": None,
     "linear": LinearScaling(LONGEST / TRAINED),
@@ -69,60 +67,53 @@ def tests(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-tests", text["title"], text["desc"], zoom=1.7)
 
 
-def spread(heights: dict[str, float], gap: float) -> dict[str, float]:
-    """Return where labels stand: near their lines' ends, in their order, apart by a gap."""
-    order = sorted(heights, key=lambda name: heights[name])
-    placed: dict[str, float] = {}
-    low = -1.0
-    for name in order:
-        low = placed[name] = max(heights[name], low + gap)
-    for name in reversed(order):
-        placed[name] = min(placed[name], 1.0 - gap * (len(order) - 1 - order.index(name)))
-    return placed
-
-
 def reach(language: str) -> str:
-    """Draw the accuracy of each kind over the test length: near, and from the very start."""
-    text, ends = texts(__file__, "reach", language), {}
+    """Draw the accuracy over the test length: a panel for each kind, a line for each test."""
+    text, ends, height = texts(__file__, "reach", language), {}, 270
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 370)
-        for place, top in (("near", 34), ("start", 216)):
-            axes, floor = chart.panel(figure, 34, top, 270, 122), _FLOORS[place]
-            high = 1 + 0.03 * (1 - floor)
-            axes.set(xscale="log", xlim=(31, 262), ylim=(floor, high))
-            ends[place] = _lines(axes, place)
-            shares = {kind: (v - floor) / (high - floor) for kind, v in ends[place].items()}
-            for kind, share in spread(shares, 0.1).items():
-                y, line_end = ((370 - top - 122 + 122 * at) / 370 for at in (share, shares[kind]))
-                lead = matplotlib.lines.Line2D((303 / 400, 317 / 400), (line_end, y))
-                lead.set(color=_LOOKS[kind][0], linewidth=0.7)
-                figure.add_artist(lead)
-                figure.text(320 / 400, y, text[kind], va="center")
-            axes.axvline(TRAINED, color=chart.INK, linestyle="--", linewidth=1)
-            chart.set_ticks(axes, "x", {n: str(n) for n in (32, 64, 128, 256)})
-            ticks = {0: "0", 0.5: "0.5", 1: "1"} if floor == 0 else {0.4: "0.4", 0.7: "0.7", 1: "1"}
-            chart.set_ticks(axes, "y", ticks)
-            figure.text(34 / 400, (370 - top + 14) / 370, text[place], va="center")
-        figure.text(314 / 400, 8 / 370, text["right"], ha="right", va="baseline")
-        figure.text(36 / 400, 8 / 370, text["trained"], ha="left", va="baseline")
-        figure.text(0, 1 - 8 / 370, text["up"], va="center")
-        told = {place: _told(values, text) for place, values in ends.items()}
+        figure = chart.new_figure(400, height)
+        for number, kind in enumerate(PANELS):
+            row, column = divmod(number, 4)
+            left, top = 22 + _PITCH * column, 44 + _ROW * row
+            axes = chart.panel(figure, left, top, _WIDE, _HIGH)
+            axes.set(xscale="log", xlim=(TRAINED, LONGEST), ylim=(0, 1.03))
+            ends[kind] = _lines(axes, kind)
+            chart.set_ticks(axes, "x", {32: "32", 64: "", 128: "", 256: "256"})
+            axes.tick_params("x", pad=7)
+            axes.grid(visible=False, axis="x")
+            ticks = {0: "0", 0.5: "", 1: "1"}
+            chart.set_ticks(axes, "y", dict.fromkeys(ticks, "") if column else ticks)
+            name = {"ha": "left", "va": "center", "weight": "bold"}
+            figure.text(left / 400, (height - top + 11) / height, text[kind], **name)
+        for row, place in enumerate(_LOOKS):
+            y = 1 - (_ROW + 44 + 16 + 20 * row) / height
+            x = 22 + 3 * _PITCH
+            colour, dash = _LOOKS[place]
+            line = matplotlib.lines.Line2D((x / 400, (x + 26) / 400), (y, y))
+            line.set(color=colour, linestyle=dash, linewidth=2)
+            figure.add_artist(line)
+            figure.text((x + 32) / 400, y, text[place], va="center")
+        figure.text(0, 1 - 9 / height, text["up"], va="center")
+        figure.text(22 / 400, 8 / height, text["right"], ha="left", va="baseline")
+        told = {
+            place: _told({kind: of[place] for kind, of in ends.items()}, text) for place in PLACES
+        }
         return chart.finish(figure, f"{KEY}-reach", text["title"], text["desc"].format(**told))
 
 
-def _lines(axes: Axes, place: str) -> dict[str, float]:
-    """Draw each kind's mean and, thin, its seeds; return where the means end."""
+def _lines(axes: Axes, kind: str) -> dict[str, float]:
+    """Draw the mean of each test and the range of its seeds; return where the means end."""
     stored, ends = load(__file__), {}
-    for kind, (colour, dash) in _LOOKS.items():
-        look: dict[str, Any] = {"color": colour, "linestyle": dash}
-        found = stored["rules" if kind == "yarn" else "kinds"]
+    found = stored["rules" if kind == "yarn" else "kinds"]
+    for place, (colour, dash) in _LOOKS.items():
+        look: dict[str, Any] = {"color": colour, "linestyle": dash, "clip_on": False}
         of = {"rule" if kind == "yarn" else "kind": kind, "place": place}
-        for seed in SEEDS:
-            values = [found("accuracy", length=n, seed=seed, **of) for n in LENGTHS]
-            axes.plot(LENGTHS, values, linewidth=0.5, alpha=0.5, **look)
+        seeds = [of_seeds(found, length=n, **of) for n in LENGTHS]
+        low, high = [min(values) for values in seeds], [max(values) for values in seeds]
+        axes.fill_between(LENGTHS, low, high, facecolor=(colour, 0.2), linewidth=0)
         means = [mean(found, length=n, **of) for n in LENGTHS]
         axes.plot(LENGTHS, means, linewidth=2, gid=f"part:{place}-{kind}", **look)
-        ends[kind] = means[-1]
+        ends[place] = means[-1]
     return ends
 
 
@@ -175,7 +166,8 @@ def scores(language: str) -> str:
             chart.set_ticks(axes, "x", ticks)
             chart.set_ticks(axes, "y", {0: "0", 5: "5"})
             figure.text(30 / 400, (308 - top + 9) / 308, text[name], va="center", weight="bold")
-            highest = text["highest"].format(place=at)
+            said = {"place": at, "high": values[at], "one": values[1]}
+            highest = text["highest" if at > 1 else "first"].format(**said)
             figure.text(384 / 400, (308 - top + 9) / 308, highest, ha="right", va="center")
         figure.text(384 / 400, 8 / 308, text["right"], ha="right", va="baseline")
         figure.text(0, 1 - 8 / 308, text["up"], va="center")

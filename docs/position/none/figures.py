@@ -41,7 +41,7 @@ def bags(language: str) -> str:
     write(drawing, text["same"], 396, 306, 12, text_anchor="end")
     said = [", ".join(words[:VERB]) for words in SENTENCES]
     desc = text["desc"].format(first=said[0], second=said[1])
-    return finish(drawing.as_svg(header=""), f"{KEY}-bags", text["title"], desc, zoom=1.8)
+    return finish(drawing.as_svg(header=""), f"{KEY}-bags", text["title"], desc, zoom=1.5)
 
 
 def _bag(group: drawsvg.Group, words: list[str], column: int, top: float) -> None:
@@ -153,7 +153,7 @@ def stacks(language: str) -> str:
         drawing.append(group)
         said.append(text["row"].format(name=model.name, some=found.count("none"), all=len(found)))
     desc = text["desc"].format(rows=text["join"].join(said))
-    return finish(drawing.as_svg(header=""), f"{KEY}-stacks", text["title"], desc, zoom=1.8)
+    return finish(drawing.as_svg(header=""), f"{KEY}-stacks", text["title"], desc, zoom=1.5)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {

@@ -2,7 +2,7 @@
 
 import statistics
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import torch
 import transformers
@@ -35,6 +35,10 @@ from .benchmark import (
     STEPS,
     WINDOW,
 )
+
+if TYPE_CHECKING:
+    from attn_docs import MultiHeadAttention
+    from attn_docs.model import Block
 
 # its minor version: the configurations are read from it
 TRANSFORMERS = transformers.__version__.rpartition(".")[0]
@@ -150,6 +154,18 @@ def first_shared(dtype: torch.dtype) -> int:
     return int((counter[1:] == counter[:-1]).nonzero()[0, 0]) + 1
 
 
+def unrotated() -> dict[str, float]:
+    """Return what a story costs the shipped model once a layer no longer rotates."""
+    model = language_model.trained_model().eval()
+    held_out, told = language_model.tell_stories(100, language_model.HELD_OUT), {}
+    for name, block in zip(("first", "second"), model.blocks, strict=True):
+        attention = cast("MultiHeadAttention", cast("Block", block).attention)
+        kept, attention.rotary = attention.rotary, None
+        told[name] = sum(language_model.nats_by_kind(model, held_out).values())
+        attention.rotary = kept
+    return told
+
+
 def far(place: str, kind: str = "none") -> float:
     """Return how often a small model with a kind of position is right in the longest texts."""
     found = load(example_path("position/extrapolation"))["kinds"]
@@ -205,6 +221,8 @@ def numbers() -> dict[str, str]:
         },
         **{f"{place}_far": f"{far(place):.2f}" for place in ("near", "start")},
         **{f"{place}_far_rotary": f"{far(place, 'rotary'):.2f}" for place in ("near", "start")},
+        **{f"near_far_{kind}": f"{far('near', kind):.2f}" for kind in ("alibi", "t5")},
+        **{f"unrotated_{name}": f"{nats:.0f}" for name, nats in unrotated().items()},
     }
 
 

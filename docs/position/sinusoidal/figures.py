@@ -103,7 +103,7 @@ def distance(language: str) -> str:
                   gid="part:wrong")  # fmt: skip
         axes.plot(along, right, color=chart.ACCENT, lw=1.8, gid="part:right")
         axes.text(-FAR + 1, right[0] - 0.12, text["right"], ha="left", va="center")
-        axes.text(FAR, 1.2, text["wrong"], ha="right", va="center")
+        axes.text(FAR, 1.12, text["wrong"], ha="right", va="center")
         chart.set_ticks(axes, "x", {at: str(at).replace("-", "−") for at in (-30, -15, 0, 15, 30)})
         chart.set_ticks(axes, "y", {0: "0", 0.5: "0.5", 1: "1"})
         axes.text(-0.09, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")

@@ -8,28 +8,28 @@ from transformers import AutoConfig, AutoModelForCausalLM, GPTNeoXConfig, GPTNeo
 from attn_docs.model.induction import load_model
 
 
-def load(name, rule):  # a model with rotary positions, and the rule that it is tested with
+def load(name, rule, device="cpu"):  # a model with rotary positions, and the rule to test
     config = AutoConfig.from_pretrained(name)
     assert "rope_theta" in config.rope_parameters, "one entry for each kind of layer"
     config.rope_parameters = config.rope_parameters | rule
-    return AutoModelForCausalLM.from_pretrained(name, config=config).eval()
+    return AutoModelForCausalLM.from_pretrained(name, config=config).eval().to(device)
 
 
 @torch.no_grad()
 def losses(model, texts, parts=8):  # b n, token ids: the mean loss in each part of the texts
-    hidden = model.base_model(texts[:, :-1]).last_hidden_state  # b n-1 size
     found = []
-    for given, wanted in zip(hidden.chunk(parts, 1), texts[:, 1:].chunk(parts, 1), strict=True):
-        logits = model.lm_head(given).float()  # b n/parts vocab: those of all n are too many
-        found.append(F.cross_entropy(logits.mT, wanted).item())
+    for places in torch.arange(texts.size(1) - 1, device=texts.device).chunk(parts):
+        # b n/parts vocab, one pass for each part: the logits of all n are too many
+        logits = model(texts[:, :-1], logits_to_keep=places).logits.float()
+        found.append(F.cross_entropy(logits.mT, texts[:, places + 1]).item())
     return " ".join(f"{loss:.2f}" for loss in found)
 
 
 @torch.no_grad()
-def copied(model, texts, depth, size=8):  # random tokens hidden at a depth, asked for at the end
-    texts, at = texts.clone(), int(depth * (texts.size(1) - 2 * size))
-    hidden = torch.rand(len(texts), model.config.vocab_size).argsort(1)[:, :size]  # b size
-    texts[:, at : at + size] = texts[:, -size:] = hidden
+def copied(model, texts, depth, size=8):  # tokens of the texts, hidden there, asked for at the end
+    texts, at, seen = texts.clone(), int(depth * (texts.size(1) - 2 * size)), texts.unique()
+    drawn = torch.rand(len(texts), len(seen), device=texts.device).argsort(1)[:, :size]
+    texts[:, at : at + size] = texts[:, -size:] = hidden = seen[drawn]  # b size
     logits = model(texts, logits_to_keep=size).logits[:, :-1]  # b size-1 vocab
     found = logits.argmax(-1) == hidden[:, 1:]  # b size-1
     return f"{found.float().mean().item():.2f}"
@@ -61,9 +61,12 @@ with tempfile.TemporaryDirectory() as name:  # yours: name = "owner/model"
     for rule in ({}, yarn):
         tested = load(name, rule)
         print("loss over 256 tokens:", losses(tested, texts))
-        depths = (copied(tested, texts[:, :64], depth / 4) for depth in range(5))
-        print("copied at 64 tokens, by depth:", *depths)
+        for length in (32, 64):
+            depths = (copied(tested, texts[:, :length], depth / 4) for depth in range(5))
+            print(f"copied at {length} tokens, by depth:", *depths)
 #> loss over 256 tokens: 1.22 0.16 0.52 1.22 1.40 1.55 1.54 1.65
-#> copied at 64 tokens, by depth: 0.23 0.21 0.40 0.63 0.60
+#> copied at 32 tokens, by depth: 0.70 0.89 0.99 0.98 0.85
+#> copied at 64 tokens, by depth: 0.23 0.19 0.41 0.65 0.56
 #> loss over 256 tokens: 1.40 0.26 0.26 0.29 0.33 0.41 0.55 0.63
-#> copied at 64 tokens, by depth: 0.79 0.82 0.80 0.62 0.17
+#> copied at 32 tokens, by depth: 0.98 0.93 0.82 0.70 0.59
+#> copied at 64 tokens, by depth: 0.80 0.83 0.78 0.61 0.17
