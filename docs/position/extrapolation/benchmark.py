@@ -209,14 +209,12 @@ def of_tuning(models: dict[tuple[str, int], DecoderModel]) -> Values:
 
 
 def of_control(models: dict[tuple[str, int], DecoderModel]) -> Values:
-    """Train a rotary model at the longest length, from scratch and from the short one on."""
-    scratch = train("rotary", 0, length=LONGEST, batch=8)
+    """Train a rotary model of the first seed further, up to the longest length."""
     lengthened = deepcopy(models["rotary", 0])
     for length, steps, batch in STAGES:
         options: dict[str, Any] = {"length": length, "batch": batch, "learning_rate": 3e-3}
         train_further(lengthened, length, steps=steps, **options)
-    ways = {"scratch": scratch, "lengthened": lengthened}
-    return [v for way, model in ways.items() for v in accuracies(model, LONGEST, way=way)]
+    return accuracies(lengthened, LONGEST, way="lengthened")
 
 
 def measure() -> dict[str, Measurement]:

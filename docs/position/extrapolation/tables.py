@@ -23,7 +23,6 @@ from .benchmark import (
     RULES,
     SEEDS,
     SEQUENCES,
-    STAGES,
     TUNED,
     TUNED_BATCH,
     TUNED_RULES,
@@ -187,8 +186,9 @@ def of_rotary() -> dict[str, str]:
         value = mean(stored["layers"], change="capped", place=place, length=LONGEST)
         told[f"capped_{place}"] = f"{value:.2f}"
     told["yarn_near_64"] = f"{mean(stored['rules'], rule='yarn', place='near', length=64):.2f}"
-    for way, place in itertools.product(("scratch", "lengthened"), PLACES):
-        told[f"{way}_{place}"] = f"{stored['control']('accuracy', way=way, place=place):.2f}"
+    for place in PLACES:
+        value = stored["control"]("accuracy", way="lengthened", place=place)
+        told[f"lengthened_{place}"] = f"{value:.2f}"
     for rule, steps in itertools.product(TUNED_RULES, TUNED_STEPS):
         value = mean(stored["tuning"], rule=rule, steps=steps, place="near")
         told[f"tuned_{rule}_{steps}"] = f"{value:.2f}"
@@ -251,7 +251,6 @@ def numbers() -> dict[str, str]:
         **{f"alone_{n}": f"{value:.2f}" for n, value in alone.items()},
         "pull_flat": f"{251 / 256:.1f}",
         "pull_second": f"{251 / 64:.1f}",
-        "all_steps": f"{STEPS + sum(steps for _, steps, _ in STAGES):,}",
         "narrow": str(NARROW),
         "steps": f"{STEPS:,}",
         "long_steps": f"{LONG_STEPS['none']:,}",
