@@ -27,17 +27,21 @@ def loss_of(windows):  # b n+1
 torch.manual_seed(0)
 model = DecoderModel(len(alphabet), D, [block(), block()], norm=nn.LayerNorm(D))
 optimizer = torch.optim.AdamW(model.parameters(), lr=4e-3)
-for step in range(61):  # or some thousands, for a long text
-    if step % 30 == 0:
+for step in range(51):  # or some thousands, for a long text
+    if step % 25 == 0:
         with torch.no_grad():
             held_out = loss_of(pieces)
     starts = torch.randint(len(tokens) - kept - length, (batch, 1))
     loss = loss_of(tokens[starts + torch.arange(length + 1)])
-    if step % 30 == 0:
+    if step % 25 == 0:
         print(f"step {step}: {loss:.1f}, held-out {held_out:.1f} nats a character")
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
+#> step 0: 4.5, held-out 4.5 nats a character
+#> step 25: 2.4, held-out 2.8 nats a character
+#> step 50: 2.1, held-out 2.6 nats a character
 
 written = model.generate(tokens[None, :20], length - 20)[0]  # no longer than it was trained on
 print(len("".join(list(alphabet)[token] for token in written)))
+#> 128
