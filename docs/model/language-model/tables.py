@@ -214,7 +214,6 @@ TABLES: dict[str, Callable[[str], str]] = {
     "parts": parts,
     "samples": samples,
     "without-1": lambda language: without(language, 0),
-    "without-2": lambda language: without(language, 1),
     "heads": heads,
     "bugs": bugs,
 }
