@@ -15,9 +15,9 @@ def leaks(model, tokens):  # b n: does what comes later change what is predicted
     for training in (True, False):  # a mask may be missing in one of them only
         model.train(training)
         right = predicted(tokens)
-        for i in range(1, tokens.size(1)):  # of a long text, some of the places
+        for i in range(1, tokens.size(1)):  # of a long text, some
             other = tokens.clone()
-            other[:, i:] = (other[:, i:] + 1) % right.size(-1)  # now something else follows
+            other[:, i:] = (other[:, i:] + 1) % right.size(-1)  # another end
             found |= not torch.allclose(predicted(other)[:, :i], right[:, :i], atol=1e-3)
     for part, mode in modes.items():
         part.training = mode  # as it was
