@@ -1,4 +1,4 @@
-"""A language model that trains in a minute: a grammar's short stories, character by character."""
+"""A language model that trains in under two minutes, character by character, on short stories."""
 
 import math
 import random

@@ -306,10 +306,31 @@ def test_the_gradients_are_drawn_where_they_are(language: str) -> None:
         assert lines[f"{name}-{count}"] == pytest.approx(heights, abs=0.05)
 
 
-def test_a_head_can_fire_for_both_and_for_neither_alone() -> None:
-    fired = example("model/block/both_by_weights")["fired"]
-    assert fired.pop((1, 1)) > 0.98
-    assert max(fired.values()) < 0.02
+@torch.no_grad()
+def test_without_its_rule_a_llama_of_3_1s_kind_loads_and_is_wrong() -> None:
+    program = example("model/block/same_as_llama")
+    ours, tokens = program["ours"], program["tokens"]
+    assert program["scaling"] is not None
+    for block in ours.blocks:
+        block.attention.rotary = RotaryEmbedding(8, theta=500000.0)
+    ours.load_state_dict(program["state"])
+    assert error(ours(tokens), program["wanted"]) > 1e-3
+
+
+@torch.no_grad()
+def test_a_loop_over_rows_padded_on_the_left_writes_what_generate_does() -> None:
+    torch.manual_seed(0)
+    blocks = [Block(MultiHeadAttention(16, 4), MLP(16), *(nn.LayerNorm(16),) * 2)]
+    model = DecoderModel(50, 16, blocks, max_length=32)
+    rows = [torch.randint(50, (length,)) for length in (3, 7)]
+    alone = torch.stack([model.generate(row[None], 8)[0, -8:] for row in rows])
+    tokens = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_side="left")
+    real = torch.arange(7) >= torch.tensor([[4], [0]])
+    for _ in range(8):
+        new = model(tokens, key_padding_mask=real)[:, -1:].argmax(-1)
+        tokens = torch.cat([tokens, new], 1)
+        real = torch.cat([real, torch.ones_like(new, dtype=torch.bool)], 1)
+    assert tokens[:, -8:].equal(alone)
 
 
 def test_what_the_page_says_of_the_streams_length() -> None:

@@ -35,6 +35,7 @@ from attn_docs.model.language_model import (
     trained_model,
     word_map,
 )
+from docs._kit.examples import example
 from tests.kit import error
 
 STORIES = tell_stories(60, HELD_OUT + 1)  # nor has the chapter seen these
@@ -275,6 +276,24 @@ def test_targets_not_shifted_is_fixed_by_a_shift(model):
         right = F.cross_entropy(logits[:, :-1].flatten(0, 1), row[:, 1:].flatten())
         assert error(right, loss_of(model, STORIES[:1])) <= 1e-6
         assert targets_not_shifted.loss_of(model, row) > right + 1
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_leak_test_allows_dropout_and_leaves_the_mode_as_it_was(training):
+    leaks = example("model/language_model/leak")["leaks"]
+    model = language_model()
+    for block in model.blocks:
+        block.mlp.act = torch.nn.Sequential(block.mlp.act, torch.nn.Dropout(0.5))
+    model.train(training)
+    model.blocks[0].eval()  # frozen
+    tokens, _ = batch_of(STORIES[:1])
+    assert not leaks(model, tokens[:, :20])
+    assert (model.training, model.blocks[0].training) == (training, False)
+    assert model.blocks[1].mlp.act[1].training == training
+    model.blocks[1].attention.attend = lambda q, k, v, *_, **__: F.scaled_dot_product_attention(
+        q, k, v
+    )
+    assert leaks(model, tokens[:, :20])
 
 
 def test_a_changed_file_is_refused(monkeypatch, tmp_path):

@@ -214,7 +214,6 @@ TABLES: dict[str, Callable[[str], str]] = {
     "parts": parts,
     "samples": samples,
     "without-1": lambda language: without(language, 0),
-    "without-2": lambda language: without(language, 1),
     "heads": heads,
     "bugs": bugs,
 }
@@ -244,7 +243,6 @@ def head_numbers() -> dict[str, str]:
         "dreams": str(dreams),
         "others_dream_least": f"{min(nats['dream'] for nats in second):.1f}",
         "others_dream_most": f"{sorted(nats['dream'] for nats in second)[-2]:.1f}",
-        "first_dream": f"{removed()[0, 3]['dream']:.1f}",
         "coloured": f"{looked('animal again', 'colour')[1, 0]:.2f}",
         "coloured_without": f"{second[0]['animal again']:.2f}",
         "fourth_without": f"{second[3]['animal again']:.2f}",

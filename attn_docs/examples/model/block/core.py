@@ -2,23 +2,32 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-b, n, D, h = 2, 5, 12, 3  # texts, tokens, size of a token's vector, heads
-attention = nn.MultiheadAttention(D, h, batch_first=True)
-attention_norm, mlp_norm = nn.LayerNorm(D), nn.LayerNorm(D)
-up_proj, down_proj = nn.Linear(D, 4 * D), nn.Linear(4 * D, D)
-causal = {"attn_mask": torch.ones(n, n).triu(1).bool(), "is_causal": True}  # True hides
 
-X = torch.randn(b, n, D)  # the residual stream
-read = attention_norm(X)
-X_attended = X + attention(read, read, read, need_weights=False, **causal)[0]  # b n D
-hidden = F.gelu(up_proj(mlp_norm(X_attended)))  # b n 4D: each token by itself
-X_out = X_attended + down_proj(hidden)  # b n D
+class PlainBlock(nn.Module):
+    def __init__(self, embed_dim, num_heads, dropout=0.0):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
+        self.attention_norm, self.mlp_norm = nn.LayerNorm(embed_dim), nn.LayerNorm(embed_dim)
+        self.up_proj = nn.Linear(embed_dim, 4 * embed_dim)
+        self.down_proj = nn.Linear(4 * embed_dim, embed_dim)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):  # b n D: the residual stream
+        later = torch.ones(x.size(1), x.size(1), dtype=torch.bool, device=x.device).triu(1)
+        causal = {"attn_mask": later, "is_causal": True}  # True hides; PyTorch wants both
+        read = self.attention_norm(x)
+        attended, _ = self.attention(read, read, read, need_weights=False, **causal)  # b n D
+        x = x + self.dropout(attended)
+        hidden = F.gelu(self.up_proj(self.mlp_norm(x)))  # b n 4D: each token by itself
+        return x + self.dropout(self.down_proj(hidden))  # b n D
+
 
 from attn_docs import MultiHeadAttention
 from attn_docs.model import MLP, Block
 
-mlp = MLP(D)
-mlp.up_proj, mlp.down_proj = up_proj, down_proj
-block = Block(MultiHeadAttention.from_torch(attention), mlp, attention_norm, mlp_norm)
-print(torch.allclose(X_out, block(X, is_causal=True), atol=1e-6))
+plain, x = PlainBlock(12, 3), torch.randn(2, 5, 12)
+ours = Block(MultiHeadAttention(12, 3), MLP(12), plain.attention_norm, plain.mlp_norm)
+ours.attention = MultiHeadAttention.from_torch(plain.attention)
+ours.mlp.up_proj, ours.mlp.down_proj = plain.up_proj, plain.down_proj
+print(torch.allclose(plain(x), ours(x, is_causal=True), atol=1e-6))
 #> True
