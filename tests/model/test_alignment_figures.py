@@ -98,7 +98,7 @@ def test_the_decoders_own_state_and_not_its_first_query_is_at_fault() -> None:
 
 
 class Transformer(nn.Module):
-    """A small encoder–decoder, with its causal mask or without."""
+    """A small encoder and decoder, with its causal mask or without."""
 
     def __init__(self, *, causal: bool) -> None:
         super().__init__()

@@ -3,9 +3,6 @@
 import re
 from collections.abc import Callable
 from datetime import date
-from unittest.mock import patch
-
-import torch
 
 from attn_docs.model import describe_weights
 from attn_docs.model.alignment import (
@@ -15,7 +12,6 @@ from attn_docs.model.alignment import (
     draw_lines,
     load_translator,
     to_indices,
-    to_texts,
 )
 from docs._kit.examples import example
 from docs._kit.markdown import table
