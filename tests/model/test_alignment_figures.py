@@ -105,7 +105,7 @@ class Transformer(nn.Module):
         self.causal = causal
         self.embedding = nn.Embedding(12, 16)
         self.body = nn.Transformer(16, 2, 1, 1, 32, dropout=0.1, batch_first=True)
-        self.body.encoder.enable_nested_tensor = False  # it warns
+        self.body.encoder.use_nested_tensor = False  # it warns
         self.output = nn.Linear(16, 12)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
