@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +25,7 @@ STEPS, BATCH, LEARNING_RATE = 1500, 32, 5e-3
 EXAMINED = 12345  # draws sequences that no training draws
 
 AttentionFunction = Callable[..., Tensor]
+Model = TypeVar("Model", bound=nn.Module)
 
 
 def encode(text: str) -> Tensor:
@@ -72,18 +73,25 @@ class Examples(NamedTuple):
 
 
 def repeated_tokens(
-    batch: int, generator: torch.Generator, *, length: int = CONTEXT, shortest: int = SHORTEST
+    batch: int,
+    generator: torch.Generator,
+    *,
+    length: int = CONTEXT,
+    shortest: int = SHORTEST,
+    vocab_size: int = len(SYMBOLS),
 ) -> Examples:
     """Draw sequences: a segment of random tokens, repeated until the sequence is full.
 
     The model reads `tokens[:, :-1]` and predicts `tokens[:, 1:]`. Where `repeated` is True it can
-    know the next token: it followed the same token before.
+    know the next token: it followed the same token before. The next token is drawn anew, so that
+    nobody can know it, where `repeated` is False at the *next* place.
 
     Args:
         batch: How many sequences.
         generator: Draws the segments and their lengths.
         length: How many tokens the model reads.
         shortest: The shortest segment; the longest is half of `length`.
+        vocab_size: How many different tokens there are.
 
     Returns:
         The sequences, and where each repeats itself.
@@ -102,12 +110,13 @@ def repeated_tokens(
         #> pvad.pvad.pvad.pv 11
         ```
     """
-    for name, value in (("batch", batch), ("length", length), ("shortest", shortest)):
+    sizes = {"batch": batch, "length": length, "shortest": shortest, "vocab_size": vocab_size}
+    for name, value in sizes.items():
         check_size(name, value)
     if shortest > length // 2:
         raise ValueError(f"shortest must be at most half of length = {length}; got {shortest}")
     period = torch.randint(shortest, length // 2 + 1, (batch, 1), generator=generator)
-    segment = torch.randint(len(SYMBOLS), (batch, length // 2), generator=generator)
+    segment = torch.randint(vocab_size, (batch, length // 2), generator=generator)
     places = torch.arange(length + 1).expand(batch, -1)  # b n + 1
     return Examples(segment.gather(1, places % period), places[:, :-1] >= period)
 
@@ -171,18 +180,14 @@ def train(
     attend: AttentionFunction = functional.scaled_dot_product_attention,
     watch: Callable[[int, DecoderModel], None] | None = None,
 ) -> DecoderModel:
-    """Train a model on sequences that repeat themselves; every step draws new ones.
-
-    The loss counts all places, also those that nobody can predict: nobody tells the model which
-    of them repeat.
+    """Build a model and train it on sequences that repeat themselves.
 
     Args:
         layers: How many blocks.
         seed: Draws the first weights and the sequences.
         steps: How many batches of 32 sequences.
         attend: The attention function of each block.
-        watch: Called with the number of steps done and the model, before the first step and after
-            each.
+        watch: As in `fit`.
 
     Returns:
         The trained model.
@@ -193,10 +198,52 @@ def train(
     Reference:
         Olsson et al., "In-context Learning and Induction Heads", arXiv:2209.11895 (2022).
     """
-    check_size("steps", steps)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = build_model(layers, attend=attend)
+    return fit(model, seed, steps=steps, watch=watch)
+
+
+def fit(
+    model: Model,
+    seed: int = 0,
+    *,
+    steps: int = STEPS,
+    watch: Callable[[int, Model], None] | None = None,
+) -> Model:
+    """Train a model of your own on sequences that repeat themselves; every step draws new ones.
+
+    The loss counts all places, also those that nobody can predict: nobody tells the model which
+    of them repeat.
+
+    Args:
+        model: Any module from tokens (batch, 32) to logits (batch, 32, 32). It is trained where its
+            parameters are, in place.
+        seed: Draws the sequences.
+        steps: How many batches of 32 sequences.
+        watch: Called with the number of steps done and the model, before the first step and after
+            each.
+
+    Returns:
+        The model, in evaluation mode.
+
+    Raises:
+        ValueError: If `steps` is below 1.
+
+    Example:
+        ```python
+        from torch import nn
+
+        from attn_docs.model.induction import fit
+
+        model = fit(nn.Sequential(nn.Embedding(32, 8), nn.Linear(8, 32)), steps=2)
+        print(model.training)
+        #> False
+        ```
+    """
+    check_size("steps", steps)
+    device = next(model.parameters()).device
+    model.train()
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.AdamW(model.parameters(), LEARNING_RATE)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
@@ -205,7 +252,7 @@ def train(
     for step in range(steps):
         if watch is not None:
             watch(step, model)
-        tokens = repeated_tokens(BATCH, generator).tokens  # b n + 1
+        tokens = repeated_tokens(BATCH, generator).tokens.to(device)  # b n + 1
         logits = model(tokens[:, :-1])  # b n vocab
         loss = functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
         optimizer.zero_grad()
@@ -331,8 +378,8 @@ def repeat_accuracy(model: DecoderModel, examples: Examples) -> float:
 
     Args:
         model: A decoder of `SYMBOLS`.
-        examples: What `repeated_tokens` draws. Predictions in the first copy, which nobody can
-            know, are left out.
+        examples: What `repeated_tokens` draws. Predictions in the first copy are left out: there
+            the next token is drawn anew, but for the last place.
 
     Returns:
         From 0 to 1; guessing reaches 1/32.

@@ -5,6 +5,9 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
 
 import attn_docs
 from attn_docs.model.alignment import FORMATS, MONTHS, WEEKDAYS, Line, load_translator
@@ -85,6 +88,49 @@ def test_the_month_comes_from_its_own_states_in_every_line() -> None:
     lines = len(found["texts"])
     assert lines > 100
     assert found["counts"] == {"month's states": [0, lines], "last state": [lines, 0]}
+
+
+def test_the_decoders_own_state_and_not_its_first_query_is_at_fault() -> None:
+    found = example("model/alignment/start")["found"]
+    wholly, query, state = (found[parts] for parts in ((16,) * 3, (16, 2, 16), (16, 16, 2)))
+    assert query == pytest.approx(wholly, abs=0.01)
+    assert state > 0.95
+
+
+class Transformer(nn.Module):
+    """A small encoder and decoder, with its causal mask or without."""
+
+    def __init__(self, *, causal: bool) -> None:
+        super().__init__()
+        self.causal = causal
+        self.embedding = nn.Embedding(12, 16)
+        self.body = nn.Transformer(16, 2, 1, 1, 32, dropout=0.1, batch_first=True)
+        self.body.encoder.use_nested_tensor = False  # it warns
+        self.output = nn.Linear(16, 12)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        given = self.embedding(functional.pad(target, (1, 0))[:, :-1])
+        mask = torch.ones(2 * [target.size(1)]).triu(1).bool() if self.causal else None
+        padding = source == 0
+        read = self.body.encoder(self.embedding(source), src_key_padding_mask=padding)
+        written = self.body.decoder(given, read, mask, memory_key_padding_mask=padding)
+        logits: Tensor = self.output(written)
+        return logits
+
+
+def test_the_checks_are_for_other_models_too() -> None:
+    program = example("model/alignment/caught")
+    torch.manual_seed(0)
+    source = torch.randint(1, 12, (2, 7))
+    source[0, 5:] = 0
+    target = torch.randint(1, 12, (2, 6))
+    right, leaking = (Transformer(causal=causal).eval() for causal in (True, False))
+    assert not program["sees_its_answer"](right, source, target)
+    assert not program["sees_padding"](right, source, target)
+    assert program["sees_its_answer"](leaking, source, target)
+    for name in ("sees_its_answer", "sees_padding"):
+        with pytest.raises(AssertionError, match="call eval"):
+            program[name](right.train(), source, target)
 
 
 def test_parts_of_a_line_are_found_in_every_format() -> None:

@@ -20,6 +20,7 @@ from attn_docs.model.induction import (
     build_model,
     decode,
     encode,
+    fit,
     induction_score,
     induction_targets,
     load_model,
@@ -91,6 +92,30 @@ def test_sequences_repeat_a_segment_of_every_length() -> None:
         assert torch.equal(row[period:], row[:-period])
         assert known.tolist() == [i >= period for i in range(CONTEXT)]
     assert tokens.unique().tolist() == list(range(len(SYMBOLS)))
+
+
+def test_another_vocabulary_has_its_own_tokens() -> None:
+    tokens, _ = repeated_tokens(400, torch.Generator().manual_seed(0), vocab_size=50)
+    assert tokens.unique().tolist() == list(range(50))
+
+
+def test_a_model_of_ones_own_is_trained_in_place() -> None:
+    model = build_model(1).eval()
+    seen: list[tuple[int, bool]] = []
+    assert fit(model, 3, steps=2, watch=lambda step, m: seen.append((step, m.training))) is model
+    assert seen == [(0, True), (1, True), (2, True)]
+    assert not model.training
+    with pytest.raises(ValueError, match="steps must be"):
+        fit(model, steps=0)
+
+
+@torch.no_grad()
+def test_only_the_last_place_of_the_first_copy_can_be_known(model) -> None:
+    tokens, repeated = repeated_tokens(2048, torch.Generator().manual_seed(EXAMINED))
+    hits = (model(tokens[:, :-1]).argmax(-1) == tokens[:, 1:]).double()[:, :-1]
+    new = ~repeated[:, 1:]
+    assert hits[new].mean().item() == pytest.approx(1 / 32, abs=0.01)
+    assert hits[~repeated[:, :-1] & ~new].mean() > 0.15
 
 
 def test_text_becomes_tokens_and_text_again() -> None:
@@ -238,6 +263,7 @@ BAD = [
     (lambda _: build_model(0), "layers must be"),
     (lambda _: train(steps=0), "steps must be"),
     (lambda _: repeated_tokens(0, GENERATOR), "batch must be"),
+    (lambda _: repeated_tokens(1, GENERATOR, vocab_size=0), "vocab_size must be"),
     (
         lambda _: repeated_tokens(1, GENERATOR, length=8, shortest=5),
         "shortest must be at most half of length = 8; got 5",

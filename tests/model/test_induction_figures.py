@@ -169,6 +169,7 @@ def test_the_two_facts_are_the_letter_and_the_one_before_it(language: str) -> No
 
 def test_only_both_numbers_tell_the_right_layer() -> None:
     found = example("model/induction/your_layer")["found"]
-    right = {name for name, (again, first) in found.items() if again > 0.85 and first < 0.1}
-    assert right == {"right"}
+    right = {name for name, (again, new) in found.items() if again > 0.85 and new < 0.05}
+    assert right == {"right", "1/d"}  # a scale that training makes up for is not found
+    assert all(new == pytest.approx(1 / 32, abs=0.01) for _, new in list(found.values())[:3])
     assert found["no mask"][0] > found["right"][0]

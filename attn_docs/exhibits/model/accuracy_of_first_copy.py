@@ -1,4 +1,4 @@
-"""Bug: the accuracy counts the first copy too, which no model can know."""
+"""Bug: the accuracy counts the first copy too, where being right is luck."""
 
 
 def accuracy(logits, tokens, repeated):  # b n V, b n + 1, b n

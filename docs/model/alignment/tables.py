@@ -3,9 +3,6 @@
 import re
 from collections.abc import Callable
 from datetime import date
-from unittest.mock import patch
-
-import torch
 
 from attn_docs.model import describe_weights
 from attn_docs.model.alignment import (
@@ -15,7 +12,6 @@ from attn_docs.model.alignment import (
     draw_lines,
     load_translator,
     to_indices,
-    to_texts,
 )
 from docs._kit.examples import example
 from docs._kit.markdown import table
@@ -173,25 +169,20 @@ def parts() -> dict[str, str]:
     }
 
 
-@torch.no_grad()
 def begun() -> dict[str, str]:
     """Return how often the shipped model is right in its longest lines, with a part exchanged.
 
-    Once it looks at the states of two words after the date alone, once it starts from the last of
-    them; the other part is that of the whole line.
+    The states that it looks at, its first query, or the state that it begins with are those of two
+    words after the date; the rest is that of the whole line.
     """
-    model, words = load_translator(), EXTRA[-1]
-    lines = draw_lines(TESTED, EXAMINED, unseen=True, before=0, after=words)
-    whole = to_indices([text for text, _ in lines])
-    short = to_indices([text.rsplit(" ", words - SEEN)[0] for text, _ in lines])
-    (states, last), (few, early) = model.encode(whole), model.encode(short)
-    found = {}
-    for name, source, given in (("start", whole, (states, early)), ("keys", short, (few, last))):
-        with patch.object(model, "encode", return_value=given):
-            written = to_texts(model(source)[0].argmax(-1))
-        right = sum(ours == line.iso for ours, line in zip(written, lines, strict=True))
-        found[f"short_{name}"] = _percent(right / len(lines))
-    return found
+    found = example("model/alignment/start")["found"]
+    few, many = SEEN, EXTRA[-1]
+    parts = {
+        "keys": (few, many, many),
+        "query": (many, few, many),
+        "start": (many, many, few),
+    }
+    return {f"short_{name}": _percent(found[part]) for name, part in parts.items()}
 
 
 def months_exchanged() -> dict[str, str]:

@@ -246,18 +246,32 @@ def blind_choice(where: Tensor, examples: Examples) -> dict[str, str]:
 def of_new_layers() -> dict[str, str]:
     """Return what short training reaches, keys of the token before, and longer texts."""
     shifted = example("model/induction/shifted_keys")["reached"]
+    trained = example("model/induction/your_layer")["found"]
     generator = torch.Generator().manual_seed(EXAMINED)
     segment = torch.randint(len(SYMBOLS), (SEQUENCES, FAR_SEGMENT), generator=generator)
     tokens = segment.repeat(1, FAR // FAR_SEGMENT + 1)[:, : FAR + 1]
     with torch.no_grad():
         right = (model()(tokens[:, :-1]).argmax(-1) == tokens[:, 1:]).double()
     return {
-        "after_300": f"{example('model/induction/your_layer')['found']['right'][0]:.1f}",
+        "after_300": f"{trained['right'][0]:.1f}",
+        "new_after_300": f"{trained['right'][1]:.2f}",
+        "by_d": f"{trained['1/d'][0]:.1f}",
+        **of_the_first_copy(),
         "own_keys": f"{shifted['own keys']:.1f}",
         "shifted_keys": f"{shifted['shifted keys']:.1f}",
         "near_accuracy": f"{right[:, FAR_SEGMENT:CONTEXT].mean().item():.2f}",
         "far_accuracy": f"{right[:, 80:].mean().item():.2f}",
     }
+
+
+@torch.no_grad()
+def of_the_first_copy() -> dict[str, str]:
+    """Return how often the model is right in the first copy, and at its last place alone."""
+    tokens, repeated = repeated_tokens(4096, torch.Generator().manual_seed(EXAMINED))
+    right = (model()(tokens[:, :-1]).argmax(-1) == tokens[:, 1:]).double()  # b n
+    last = ~repeated[:, :-1] & repeated[:, 1:]  # the next token is the segment's first again
+    shares = {"first_copy": right[~repeated], "begins_again": right[:, :-1][last]}
+    return {name: f"{share.mean().item():.2f}" for name, share in shares.items()}
 
 
 def of_one_layer() -> dict[str, str]:

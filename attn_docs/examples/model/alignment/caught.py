@@ -4,26 +4,34 @@ from attn_docs.exhibits.model import padding_looked_at, taught_ahead
 from attn_docs.model.alignment import load_translator, to_indices
 
 
+def same(a, b):
+    return torch.allclose(a, b, atol=1e-4)
+
+
 @torch.no_grad()
 def sees_its_answer(model, source, target):  # b n, b m; logits b m vocab
-    logits, other = model(source, target), target.clone()
-    other[:, -1] = (target[:, -1] + 1) % logits.size(-1)  # another last token
-    return not torch.allclose(logits[:, -1], model(source, other)[:, -1], atol=1e-4)
+    logits = model(source, target)
+    assert same(logits, model(source, target)), "twice the same, other logits: call eval() first"
+    for i in range(target.size(1)):
+        other = target.clone()
+        other[:, i] = (target[:, i] + 1) % logits.size(-1)  # another token i
+        if not same(logits[:, : i + 1], model(source, other)[:, : i + 1]):
+            return True
+    return False
 
 
 @torch.no_grad()
 def sees_padding(model, source, target, padding=0):  # each padded line, and the same line alone
     logits, real = model(source, target), source != padding
+    assert same(logits, model(source, target)), "twice the same, other logits: call eval() first"
     padded = [i for i, row in enumerate(real) if not row.all()]
     assert padded, "no line has padding"
-    for i in padded:
-        alone = model(source[i : i + 1, real[i]], target[i : i + 1])
-        if not torch.allclose(logits[i], alone[0], atol=1e-4):
-            return True
-    return False
+    return not all(
+        same(logits[i], model(source[i : i + 1, real[i]], target[i : i + 1])[0]) for i in padded
+    )
 
 
-translator = load_translator()
+translator = load_translator().eval()
 source = to_indices(["23.9.87", "tea 23rd of september 1987"])  # b n
 target = to_indices(["1987-09-23", "1987-09-23"])  # b 10
 for name, model in {

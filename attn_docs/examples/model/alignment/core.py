@@ -19,8 +19,8 @@ def write(model, states, state, steps=10):  # n d, and d: where the decoder star
 from attn_docs.model.alignment import load_translator, to_indices, to_texts
 
 model = load_translator()
-line = "tea 23rd of september 1987"
+line = "tea 23rd of september 1997"
 states, last = model.encode(to_indices([line]))  # 1 n d, 1 d
 written, looked = write(model, states[0], last[0])
 print(to_texts(written[None]), torch.allclose(looked, model.align(line)[1], atol=1e-6))
-#> ['1987-09-23'] True
+#> ['1997-09-23'] True
