@@ -194,6 +194,18 @@ def test_a_forgotten_rule_for_long_texts_shows_in_600_tokens(rule: dict[str, Any
         assert bounds[0] <= off(model(tokens), theirs(tokens).logits) <= bounds[1]
 
 
+def program_on(entries: dict[str, Any] | None, path: Path) -> dict[str, Any]:
+    """Return what the page's program holds after a folder with another generation_config.json."""
+    folder = tiny_qwen3.save_tiny_qwen3(path / "model")
+    (folder / "generation_config.json").unlink()
+    if entries is not None:
+        (folder / "generation_config.json").write_text(json.dumps(entries))
+    source = PROGRAM.read_text()
+    source = source.replace("save_tiny_qwen3(tempfile.mkdtemp())", repr(str(folder)))
+    (path / "program.py").write_text(source)
+    return runpy.run_path(str(path / "program.py"))
+
+
 @pytest.mark.parametrize(
     ("entries", "stop", "sampling"),
     [
@@ -212,20 +224,27 @@ def test_a_forgotten_rule_for_long_texts_shows_in_600_tokens(rule: dict[str, Any
 def test_the_program_of_the_page_stops_and_draws_as_the_folder_says(
     entries: dict[str, Any] | None, stop: set[int], sampling: dict[str, Any], tmp_path: Path
 ) -> None:
-    folder = tiny_qwen3.save_tiny_qwen3(tmp_path / "model")
-    (folder / "generation_config.json").unlink()
-    if entries is not None:
-        (folder / "generation_config.json").write_text(json.dumps(entries))
-    source = PROGRAM.read_text()
-    source = source.replace("save_tiny_qwen3(tempfile.mkdtemp())", repr(str(folder)))
-    (tmp_path / "program.py").write_text(source)
-    told = runpy.run_path(str(tmp_path / "program.py"))
+    told = program_on(entries, tmp_path)
     assert told["stop"] == stop
     assert told["sampling"] == sampling
     torch.manual_seed(0)
     written = list(told["write"](told["prompt"], most=100, temperature=5.0, top_k=29, top_p=1e-6))
     assert written == list(told["write"](told["prompt"], most=100))  # only the likeliest is left
     assert not stop & set(written)
+
+
+@pytest.mark.parametrize("entries", [{"repetition_penalty": 1.05}, {"min_p": 0.1}])
+def test_the_program_of_the_page_refuses_what_it_does_not_do(
+    entries: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=rf"{next(iter(entries))} must be absent, .*; got"):
+        program_on(entries, tmp_path)
+
+
+def test_top_k_of_zero_leaves_all_tokens(tmp_path: Path) -> None:
+    told = program_on({"do_sample": True, "top_k": 0, "top_p": 0.9}, tmp_path)
+    assert told["sampling"] == {"top_k": 0, "top_p": 0.9}
+    assert len(list(told["write"](told["prompt"], most=20, temperature=9.0, top_k=0))) > 0
 
 
 @torch.no_grad()

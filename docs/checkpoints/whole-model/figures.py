@@ -4,18 +4,18 @@ from collections.abc import Callable
 
 import drawsvg
 
-from docs._kit.draw import ACCENT, ACCENT_2, INK, SOFT, arrow, box, canvas, finish, write
+from docs._kit.draw import ACCENT, ACCENT_2, INK, ON_ACCENT, SOFT, arrow, box, canvas, finish, write
 from docs._kit.text import texts
 
 from . import tables
 from .benchmark import CACHED
 
 KEY = "checkpoints-whole-model"
-_STREAM, _LEFT, _GAP, _HIGH = 24, 50, 6, 34
+_STREAM, _LEFT, _GAP, _HIGH = 24, 48, 9, 34
 _RIGHT = 396
 _TOP, _ATTENTION, _MLP = 42, 100, 176
 # Which step of the core each box is; the core has no cache.
-_NUMBERS = {"embedding": "2", "attention": "4455 67", "mlp": "8888", "unembedding": "8"}
+_NUMBERS = {"embedding": "2", "attention": "4455 67", "mlp": "8888", "unembedding": "9"}
 
 
 def parts(language: str) -> str:
@@ -48,6 +48,8 @@ def _branch(drawing: drawsvg.Drawing, y: float, name: str, steps: list[list[str]
     for index, lines in enumerate(steps):
         x = _LEFT + index * (width + _GAP)
         box(group, x, y - _HIGH / 2, width, _HIGH)
+        if index:
+            arrow(group, (x - _GAP, y), (x - 1, y))
         number = _NUMBERS[name][index]
         write(group, number, x + width / 2, y - _HIGH / 2 - 8, 11, font_weight="bold")
         for row, line in enumerate(lines):
@@ -81,6 +83,9 @@ def spent(language: str) -> str:
             width = scale * value
             bar = drawsvg.Rectangle(left, y + 20, width, 16, data_bar=part, **_FILLS[part])
             group.append(bar)
+            if width > 24:
+                ink = INK if part == "products" else ON_ACCENT
+                write(group, f"{value:.1f}", left + width / 2, y + 28, 11, fill=ink)
             left += width
         total = f"{sum(parts.values()):.1f} ms"
         write(group, total, left + 6, y + 28, 12, text_anchor="start")

@@ -18,13 +18,18 @@ tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
 told = {}
 for name in ("config.json", "generation_config.json"):  # where both say something, the second
     entries = json.loads((folder / name).read_text()) if (folder / name).exists() else {}
-    told |= {key: value for key, value in entries.items() if value is not None}
+    entries = {key: value for key, value in entries.items() if value is not None}
+    told |= entries
 stop = told.get("eos_token_id", [])
 stop = {stop} if isinstance(stop, int) else set(stop)  # one token, or a list
-sampling = {}  # the likeliest token
-if told.get("do_sample"):
-    names = {"temperature", "top_k", "top_p"}
-    sampling = {"top_k": 50} | {name: told[name] for name in names & told.keys()}
+sampling, names = {}, {"temperature", "top_k", "top_p"}  # {}: the likeliest token
+known = names | {"do_sample", "max_length", "max_new_tokens", "use_cache", "_from_model_config"}
+known |= {"eos_token_id", "bos_token_id", "pad_token_id", "transformers_version"}
+for name, value in entries.items():  # of generation_config.json alone, as transformers does
+    if name not in known and value is not False:
+        raise ValueError(f"{name} must be absent, because write() does not do it; got {value}")
+if entries.get("do_sample"):
+    sampling = {"top_k": 50} | {name: entries[name] for name in names & entries.keys()}
 
 
 @torch.no_grad()
@@ -33,7 +38,7 @@ def write(prompt, most=200, temperature=1.0, top_k=1, top_p=1.0):  # top_k=1: th
     caches = model.new_caches(batch=1, capacity=tokens.size(1) + most)
     for _ in range(most):  # first the prompt (prefill), then one token at a time (decode)
         logits = model(tokens, caches=caches)[:, -1]  # 1 vocab
-        best = logits.topk(min(top_k, logits.size(-1)))  # the largest first
+        best = logits.topk(min(top_k or logits.size(-1), logits.size(-1)))  # 0: all
         chances = (best.values / temperature).softmax(-1)  # 1 k
         chances[chances.cumsum(-1) - chances >= top_p] = 0  # those before it are enough
         tokens = best.indices.gather(1, chances.multinomial(1))  # 1 1
