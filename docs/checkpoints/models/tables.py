@@ -266,7 +266,6 @@ def numbers() -> dict[str, str]:
 def counted() -> dict[str, str]:
     """Return how many models of the table are of which kind."""
     newest = [model for model in MODELS.values() if model.year == 2026]
-    groups = Counter(map(group, newest))
     sources = Counter(source(model, NAMES)[0].text for model in MODELS.values())
     return {
         "models": str(len(MODELS)),
@@ -277,11 +276,6 @@ def counted() -> dict[str, str]:
         "cards": str(sources["card"]),
         "codes": str(sources["code"]),
         "newest": str(len(newest)),
-        "newest_fewer": str(sum(group(m) == "fewer" and not m.choice for m in newest)),
-        "newest_blocks": str(sum(group(m) == "fewer" and "blocks" in m.choice for m in newest)),
-        "newest_window": str(groups["window"]),
-        "newest_latent": str(groups["latent"]),
-        "newest_state": str(groups["state"]),
         "newest_few": str(sum(_windowed(m) or _stateful(m) for m in newest)),
         "newest_windowed": str(sum(map(_windowed, newest))),
         "newest_stateful": str(sum(map(_stateful, newest))),
