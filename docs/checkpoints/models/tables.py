@@ -100,6 +100,11 @@ def reaches(model: KVModel) -> bool:
     return (model.context or 0) >= LENGTHS[-1]
 
 
+def longest(model: KVModel) -> str:
+    """Return how a number at 128k is shown: as it is only if the model was made for so much."""
+    return "{}" if reaches(model) else "({})" if model.context else "{}?"
+
+
 def billions(model: KVModel) -> float:
     """Return the parameters in 10^9: counted, else from the name, else as the makers state them."""
     if model.parameters:
@@ -220,8 +225,10 @@ def models(language: str) -> str:
             "year": model.year,
             "has": has(model),
             "size": digits(billions(model)),
-            "numbers": [digits(kib(model, length)) for length in LENGTHS],
-            "context": f"{model.context // 1024}k" if model.context else "–",
+            "numbers": [
+                *(digits(kib(model, length)) for length in LENGTHS[:-1]),
+                longest(model).format(digits(kib(model, LENGTHS[-1]))),
+            ],
             "cells": [
                 heads(model, names),
                 layers(model, names),
@@ -233,7 +240,7 @@ def models(language: str) -> str:
         }
         for model in sorted(MODELS.values(), key=natural)
     ]
-    sorts = ("text", *["number"] * 6, *[""] * 6)
+    sorts = ("text", *["number"] * 5, *[""] * 6)
     told = text["said"].format(shown=len(rows), all=len(rows))
     return fill(
         __file__,
