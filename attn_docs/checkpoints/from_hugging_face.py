@@ -24,8 +24,9 @@ def from_transformers(module: nn.Module, config: object | None = None) -> nn.Mod
     The layer must come from transformers 5, whose configs have `rope_parameters`, and be of its
     own class: a fork's class of the same name is refused, because what it changes stands in its
     code alone. An option that our modules do not hold is refused, and so is one whose name sounds
-    like attention and that no converter knows. Two things are not seen: the mask that the model
-    gives its layer, and a `forward` that was replaced in the running program.
+    like attention and that no converter knows. Three things are not seen: the mask that the model
+    gives its layer, what was hung on the running layer (a replaced `forward`, a hook, another
+    kind of `Linear`), and an option of a later version whose name sounds like nothing known.
 
     Args:
         module: The attention layer, such as `model.model.layers[0].self_attn`.

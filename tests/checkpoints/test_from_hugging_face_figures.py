@@ -22,6 +22,7 @@ from tests.kit import parse
 figures = page_module("checkpoints/from-hugging-face", "figures")
 tables = page_module("checkpoints/from-hugging-face", "tables")
 benchmark = page_module("checkpoints/from-hugging-face", "benchmark")
+PROGRAMS = ROOT / "attn_docs/examples/checkpoints/from_hugging_face"
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
@@ -123,12 +124,59 @@ def test_each_bug_passes_where_the_page_says() -> None:
     found = example("checkpoints/from_hugging_face/blind")["found"]
     passes = {name: [one < tables.LIMIT for one in off] for name, off in found.items()}
     assert passes == {
-        "norms": [True, True, False, False, False],
-        "pairs": [True, False, False, False, False],
-        "scale": [True, False, False, False, False],
-        "window": [True, False, True, False, False],
-        "eps": [True, True, True, True, False],
+        "norms": [True, True, False, False, False, False],
+        "pairs": [True, False, False, False, False, False],
+        "scale": [True, False, False, False, False, False],
+        "window": [True, False, True, False, False, False],
+        "eps": [True, False, False, False, False, True],
+        "cap": [True, True, True, True, True, False],
     }
+
+
+def run(code: str, path: Path) -> tuple[dict, str]:
+    path.write_text(code)
+    with torch.set_grad_enabled(True), contextlib.redirect_stdout(told := io.StringIO()):
+        return runpy.run_path(str(path)), told.getvalue()
+
+
+@pytest.mark.parametrize("std", ["0.02", "0.1", "0.5", "1.0"])
+def test_three_sizes_of_input_see_every_bug(std: str, tmp_path: Path) -> None:
+    code = (PROGRAMS / "blind.py").read_text()
+    assert code.count("std=0.02") == 1
+    found = run(code.replace("std=0.02", f"std={std}"), tmp_path / "program.py")[0]["found"]
+    for name, off in found.items():
+        assert max(off[3:]) > tables.LIMIT, name
+    if std == "0.5":
+        assert found["cap"][3] > tables.LIMIT > found["eps"][3]
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong", "answers"),
+    [
+        ("gemma2", "softcap=50.0)", "softcap=1e9)", ["False", "False"]),
+        ("qwen3", "eps=config.rms_norm_eps", "eps=1e-7", ["True", "False"]),
+    ],
+)
+def test_a_program_sees_the_detail_that_it_names(
+    name: str, right: str, wrong: str, answers: list[str], tmp_path: Path
+) -> None:
+    code = (PROGRAMS / f"{name}.py").read_text()
+    assert code.count(right) == 1
+    told = run(code.replace(right, wrong), tmp_path / "program.py")[1].splitlines()
+    assert [line for line in told if line in ("True", "False")] == answers
+
+
+def test_gemma_2_of_the_first_table_is_off_by_its_cap_as_well(tmp_path: Path) -> None:
+    code = (PROGRAMS / "all_keys.py").read_text()
+    end = "rotary=RotaryEmbedding(16)"
+    fixed = code.replace(f"{end})", f"{end}, scale=18**-0.5)")
+    capped = '{"query_pre_attn_scalar": 18'
+    free = fixed.replace(capped, capped + ', "attn_logit_softcapping": None')
+    with_cap, without = (
+        run(each, tmp_path / "program.py")[0]["found"]["Gemma 2"][1] for each in (fixed, free)
+    )
+    assert without < tables.LIMIT
+    assert 0.003 < with_cap < 0.007
 
 
 @pytest.mark.parametrize("name", ["converted", "swapped"])

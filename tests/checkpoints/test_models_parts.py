@@ -185,23 +185,41 @@ def test_of_the_classes_of_2026_one_is_converted() -> None:
     assert "Gemma4TextAttention" in CONVERTERS  # its rows are on no class's defaults
 
 
-# their classes have 32,768 positions by default, their cards, or a sister's, 262,144
-CARDS = {"Qwen3-Next-80B", "Qwen3.5-9B", "Qwen3.5-35B-A3B"}
-
-
-def test_which_rows_without_a_context_reach_128k() -> None:
-    for model in READ:
-        if model.context or model.year < 2024 or model.name in CARDS:
-            continue
-        positions = default(model).max_position_embeddings
-        assert (positions >= 128_000) == tables.reaches(model), model.name
-    assert all(MODELS[name].context is None for name in (*tables.SHORTER, *CARDS))
-
-
-def test_what_is_read_from_a_class_alone_says_so() -> None:
+def test_a_model_is_long_only_where_its_context_is_recorded() -> None:
     for model in MODELS.values():
-        wanted = model.source.startswith(CLASSES)
+        long = model.context is not None and model.context >= 131_072
+        assert tables.reaches(model) == long == ("long" in tables.has(model).split())
+
+
+def test_what_is_read_from_a_class_alone_says_so_and_what_differs_is_marked() -> None:
+    for model in MODELS.values():
+        wanted = model.source.startswith(CLASSES) and not model.elsewhere
         assert tables.alone(model) == wanted == ("alone" in tables.has(model).split())
+        marks = [part.after for part in tables.source(model, tables.NAMES)]
+        assert (" ≠" in marks) == bool(model.elsewhere)
+    assert int(tables.counted()["agree"]) + int(tables.counted()["differ"]) == len(READ)
+
+
+def test_who_has_which_idea() -> None:
+    newest = [model for model in MODELS.values() if model.year == 2026]
+    has = (tables._windowed, tables._stateful)
+    assert [m.name for m in newest if all(one(m) for one in has)] == ["LFM3-1.7B"]
+    assert [m.name for m in newest if not tables._one_for_several(m)] == ["Olmo-Hybrid-7B"]
+    flash = MODELS["DeepSeek-V4-Flash"]  # has all five
+    assert tables._windowed(flash)
+    assert {"indexer", "compressed"} <= {*flash.choice}
+    assert {"qk-norm", "sink"} <= {*flash.steadier}
+    assert tables._part(flash)
+    every = [
+        m.name
+        for m in newest
+        if any(one(m) for one in has)
+        and {"indexer", "blocks"} & {*m.choice}
+        and {"qk-norm", "sink", "sink-some", "gate"} & {*m.steadier}
+        and (tables._part(m) or tables._nope(m))
+        and tables._one_for_several(m)
+    ]
+    assert every == [flash.name]
 
 
 def test_no_model_before_2024_was_made_for_the_longest_text_of_the_table() -> None:

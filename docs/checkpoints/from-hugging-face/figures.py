@@ -147,7 +147,7 @@ def off(language: str) -> str:
             figure.add_artist(lead)
             told = text[name].format(wrong=DETAILS["theta"][1].theta)
             figure.text(287 / 400, y, told, va="center")
-        chart.set_ticks(axes, "x", {n: f"{n:,}" for n in (4, 32, 256, 4096)})
+        chart.set_ticks(axes, "x", {n: f"{n:,}" for n in (4, 32, 512, 4096)})
         chart.set_ticks(axes, "y", {1e-8: "10⁻⁸", 1e-6: "10⁻⁶", 1e-4: "10⁻⁴", 0.01: "10⁻²", 1: "1"})
         figure.text(274 / 400, 12 / height, text["right"], ha="right", va="baseline")
         figure.text(0, 1 - 10 / height, text["up"], va="center")

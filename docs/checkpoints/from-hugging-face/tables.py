@@ -1,5 +1,6 @@
 """What loads and is wrong, what rounding does, and the families: what sets their layers apart."""
 
+import math
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from functools import cache, partial
@@ -133,7 +134,7 @@ def blind(language: str) -> str:
     text, found = texts(__file__, "blind", language), example("checkpoints/from_hugging_face/blind")
     header = [text["bug"], *(text[name] for name in found["inputs"])]
     rows = [
-        (text[name], *(text["passes"] if one < LIMIT else f"{one:.2f}" for one in off))
+        (text[name], *(text["passes"] if one < LIMIT else f"{one:.4f}" for one in off))
         for name, off in found["found"].items()
     ]
     return table(header, rows)
@@ -205,6 +206,8 @@ def numbers() -> dict[str, str]:
         "cases": str(len(FAMILIES)),
         "classes": str(len(CONVERTERS)),
         "other_layouts": str(len(OTHERS)),
+        "pencil": f"{6 * (128 / 168) ** 0.5:.2f}",
+        "pencil_ratio": f"{math.exp(6 - 6 * (128 / 168) ** 0.5):.1f}",
         "rounding_far": power(far),
         "rounding_near": power(near),
         "scale_27b": f"{(144 / 128) ** 0.5:.2f}",

@@ -9,7 +9,7 @@
   const rows = [...body.rows]
   const heads = [...box.querySelectorAll("thead th")]
   const text = (row, column) => row.cells[column].textContent
-  const number = (row, column) => parseFloat(text(row, column).replaceAll(",", ""))
+  const number = (row, column) => parseFloat(text(row, column).replace(/[(,]/g, ""))
 
   const sort = (head, column, down) => {
     const way = down ? -1 : 1

@@ -9,7 +9,7 @@ from attn_docs import KVModel, kv_cache_bytes
 from docs._kit.draw import ACCENT, ACCENT_2, INK, canvas, finish, write
 from docs._kit.text import texts
 
-from .tables import ENOUGH, LENGTHS, MODELS, group, kib, made_for_long, middle, reaches
+from .tables import LENGTHS, MODELS, digits, group, kib
 
 KEY = "checkpoints-models"
 YEARS = range(2017, 2027)
@@ -17,7 +17,7 @@ LEAST, MOST = 0.95, 6000.0  # KiB, the ends of the scale
 TICKS = (4, 16, 64, 256, 1024, 4096)
 LEFT, TOP, TALL = 46, 92, 236
 EARLY, LATE, CROWDED = 24, 50, 2023  # width of a year before the first with many models, and after
-SIDE, SMALL = 6, 3.5  # of a dot, and of one for a model made for shorter texts
+SIDE = 6  # of a dot
 BESIDE = 5.5  # from dot to dot of one group, year and value
 # where a model's name stands beside its dot, and whether a line leads to it
 NAMED = {
@@ -55,10 +55,10 @@ def across(year: int, lane: int = 2) -> float:
     return LEFT + before + wide(year) * (0.5 + aside)
 
 
-def _dot(x: float, y: float, name: str, side: float = SIDE, **more: object) -> drawsvg.Rectangle:
+def _dot(x: float, y: float, name: str, **more: object) -> drawsvg.Rectangle:
     fill, stroke = GROUPS[name]
-    look = {"fill": fill, "stroke": stroke, "stroke_width": 1.25, "rx": side / 2}
-    return drawsvg.Rectangle(x - side / 2, y - side / 2, side, side, **look, **more)
+    look = {"fill": fill, "stroke": stroke, "stroke_width": 1.25, "rx": SIDE / 2}
+    return drawsvg.Rectangle(x - SIDE / 2, y - SIDE / 2, SIDE, SIDE, **look, **more)
 
 
 def place(name: str) -> tuple[float, float]:
@@ -82,7 +82,7 @@ def _name(drawing: drawsvg.Drawing, name: str, x: float, y: float) -> None:
 
 
 def moved(language: str) -> str:
-    """Draw each model's KiB a token at 128k in its year, and the median of those made for it."""
+    """Draw each model's KiB a token at 128k in its year."""
     text = texts(__file__, "moved", language)
     end = LEFT + sum(map(wide, YEARS))
     drawing = canvas(end, TOP + TALL + 40)
@@ -90,8 +90,6 @@ def moved(language: str) -> str:
         x, y = (6, 8 + 18 * row) if row < 3 else (end / 2 + 6, 8 + 18 * (row - 3))
         drawing.append(_dot(x, y, name))
         write(drawing, text["groups"][row], x + 10, y, 12, text_anchor="start")
-    drawing.append(_dot(end / 2 + 6, 44, "own", SMALL))
-    write(drawing, text["small"], end / 2 + 16, 44, 12, text_anchor="start")
     write(drawing, text["y"], 0, TOP - 18, 12, text_anchor="start")
     for tick in TICKS:
         y = height(tick)
@@ -99,24 +97,17 @@ def moved(language: str) -> str:
         drawing.append(drawsvg.Line(LEFT, y, end, y, **line))
         write(drawing, f"{tick:,}", LEFT - 6, y, 12, text_anchor="end")
     for year in YEARS:
-        x, half = across(year), 0.45 * wide(year)
         shown = str(year) if year >= CROWDED else f"'{year % 100}"
-        write(drawing, shown, x, TOP + TALL + 14, 12)
-        if len(made_for_long(year)) < ENOUGH:
-            continue
-        y = height(middle(year))
-        line = {"stroke": INK, "stroke_width": 1.5, "stroke_opacity": 0.6, "data_median": year}
-        drawing.append(drawsvg.Line(x - half, y, x + half, y, **line))
+        write(drawing, shown, across(year), TOP + TALL + 14, 12)
     for name, model in MODELS.items():
         x, y = place(name)
         if name in NAMED:
             _name(drawing, name, x, y)
-        drawing.append(_dot(x, y, group(model), SIDE if reaches(model) else SMALL, data_model=name))
+        drawing.append(_dot(x, y, group(model), data_model=name))
     write(drawing, text["x"], (LEFT + end) / 2, TOP + TALL + 32, 12)
-    rows = text["comma"].join(
-        f"{year}: {middle(year):,.3g}" for year in YEARS if len(made_for_long(year)) >= ENOUGH
-    )
-    desc = text["desc"].format(rows=rows, count=len(MODELS))
+    newest = [kib(model, LENGTHS[-1]) for model in MODELS.values() if model.year == YEARS[-1]]
+    ends = {"least": digits(min(newest)), "most": digits(max(newest)), "year": YEARS[-1]}
+    desc = text["desc"].format(count=len(MODELS), **ends)
     return finish(drawing.as_svg(header=""), f"{KEY}-moved", text["title"], desc, zoom=1.5)
 
 
@@ -125,7 +116,7 @@ CURVES = {
     "Llama-3.1-8B": (INK, "", -6),
     "gpt-oss-20b": (ACCENT, "", -6),
     "DeepSeek-V3.2": (ACCENT_2, "", 2),
-    "Qwen3-Next-80B": (ACCENT, "5 4", 8),
+    "Qwen3-Next-80B": (INK, "5 4", 8),
     "DeepSeek-V4-Flash": (ACCENT_2, "5 4", 0),
 }
 DOUBLINGS = (7, 20)  # from 128 tokens to a million

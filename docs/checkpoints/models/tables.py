@@ -1,7 +1,6 @@
 """The table of models, in which each cell leads to its chapter, and the chapter's numbers."""
 
 import re
-import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -13,9 +12,6 @@ from docs._kit.text import Words, texts
 
 MODELS = dict(sorted(load_models().items(), key=lambda item: item[1].year))
 LENGTHS = (1024, 32_768, 131_072)
-# of rows without a context, from 2024 on: models that were made for less than 128k
-SHORTER = ("Gemma-7B", "Phi-3-mini-4k", "MiniCPM3-4B", "SmolLM3-3B", "Gemma-3n-E4B")
-SHORTER += ("Nemotron-H-8B", "Olmo-Hybrid-7B", "Granite-swash-2B")
 # 10^9 parameters as the makers state them, where neither the data nor the name has them
 STATED = {"Transformer (base)": 0.065, "Kimi-K2": 1040, "GLM-5.3-Flash": 320, "MiniMax-M3": 428}
 STATED |= {"DeepSeek-V4-Flash": 284, "Mistral-Small-4": 119, "Mistral-Large-4": 1050}
@@ -61,7 +57,6 @@ NOT_YET = (
     "bands",
 )
 CHUNKED = ("Llama-4-Scout",)  # its windows are chunks that do not overlap
-ENOUGH = 5  # models of a year, for a median
 PLAIN = ("own", "fewer")  # groups whose sizes say all
 CLASSES = "https://github.com/huggingface/transformers/tree/main/src/transformers/models/"
 FOLDERS = {  # of classes on which no parameters are counted
@@ -101,9 +96,13 @@ def kib(model: KVModel, length: int) -> float:
 
 
 def reaches(model: KVModel) -> bool:
-    """Say whether a model was made for texts of 128k; none of the table was before 2024."""
-    long = (model.context or LENGTHS[-1]) >= LENGTHS[-1]
-    return model.year >= 2024 and long and model.name not in SHORTER
+    """Say whether the data records that a model was made for texts of 128k."""
+    return (model.context or 0) >= LENGTHS[-1]
+
+
+def longest(model: KVModel) -> str:
+    """Return how a number at 128k is shown: as it is only if the model was made for so much."""
+    return "{}" if reaches(model) else "({})" if model.context else "{}?"
 
 
 def billions(model: KVModel) -> float:
@@ -183,16 +182,18 @@ def source(model: KVModel, text: Words) -> list[Part]:
     """Return what gives the sizes."""
     places = {"github.com/huggingface": "class", "arxiv": "paper", "huggingface.co": "card"}
     kind = next((name for place, name in places.items() if place in model.source), "code")
-    parts = [Part("", text[kind], model.source, "")]
+    apart = " ≠" if model.elsewhere else ""  # the class has something otherwise by default
+    parts = [Part("", text[kind], model.source, apart if kind == "class" else "")]
     if model.config_class and kind != "class":
         folder = model.parameters_source or CLASSES + FOLDERS[model.config_class]
-        parts.append(Part(" + ", text["class"], folder, ""))
+        parts.append(Part(" + ", text["class"], folder, apart))
     return parts
 
 
 def alone(model: KVModel) -> bool:
     """Say whether all that the row has is from the defaults of a class."""
-    return [part.text for part in source(model, NAMES)] == [NAMES["class"]]
+    only = [part.text for part in source(model, NAMES)] == [NAMES["class"]]
+    return only and not model.elsewhere
 
 
 def has(model: KVModel) -> str:
@@ -224,8 +225,10 @@ def models(language: str) -> str:
             "year": model.year,
             "has": has(model),
             "size": digits(billions(model)),
-            "numbers": [digits(kib(model, length)) for length in LENGTHS],
-            "beyond": not reaches(model),
+            "numbers": [
+                *(digits(kib(model, length)) for length in LENGTHS[:-1]),
+                longest(model).format(digits(kib(model, LENGTHS[-1]))),
+            ],
             "cells": [
                 heads(model, names),
                 layers(model, names),
@@ -237,7 +240,7 @@ def models(language: str) -> str:
         }
         for model in sorted(MODELS.values(), key=natural)
     ]
-    sorts = ("text", "number", "number", "number", "number", "number", "number", "", "", "", "", "")
+    sorts = ("text", *["number"] * 5, *[""] * 6)
     told = text["said"].format(shown=len(rows), all=len(rows))
     return fill(
         __file__,
@@ -262,16 +265,6 @@ def group(model: KVModel) -> str:
     return "own" if kinds[0].num_kv_heads == model.num_heads else "fewer"
 
 
-def middle(year: int) -> float:
-    """Return the median of the KiB a token at 128k of the models of a year made for so much."""
-    return statistics.median(kib(m, LENGTHS[-1]) for m in made_for_long(year))
-
-
-def made_for_long(year: int) -> list[KVModel]:
-    """Return the models of a year that were made for texts of 128k."""
-    return [model for model in MODELS.values() if model.year == year and reaches(model)]
-
-
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     return counted() | costs()
@@ -280,7 +273,6 @@ def numbers() -> dict[str, str]:
 def counted() -> dict[str, str]:
     """Return how many models of the table are of which kind."""
     newest = [model for model in MODELS.values() if model.year == 2026]
-    groups = Counter(map(group, newest))
     sources = Counter(source(model, NAMES)[0].text for model in MODELS.values())
     return {
         "models": str(len(MODELS)),
@@ -291,16 +283,14 @@ def counted() -> dict[str, str]:
         "cards": str(sources["card"]),
         "codes": str(sources["code"]),
         "newest": str(len(newest)),
-        "newest_fewer": str(sum(group(m) == "fewer" and not m.choice for m in newest)),
-        "newest_blocks": str(sum(group(m) == "fewer" and "blocks" in m.choice for m in newest)),
-        "newest_window": str(groups["window"]),
-        "newest_latent": str(groups["latent"]),
-        "newest_state": str(groups["state"]),
-        "newest_few": str(sum(_windowed(m) or group(m) == "state" for m in newest)),
+        "newest_few": str(sum(_windowed(m) or _stateful(m) for m in newest)),
         "newest_windowed": str(sum(map(_windowed, newest))),
-        "newest_both": str(sum(_windowed(m) and group(m) == "state" for m in newest)),
+        "newest_stateful": str(sum(map(_stateful, newest))),
         "newest_alone": str(sum(map(alone, newest))),
-        "newest_nope": str(sum(bool({"nope", "nope-some"} & {*m.position}) for m in newest)),
+        "newest_nope": str(sum(map(_nope, newest))),
+        "newest_part": str(sum(_part(m) and not _nope(m) for m in newest)),
+        "newest_place": str(sum(_part(m) or _nope(m) for m in newest)),
+        "newest_one": str(sum(map(_one_for_several, newest))),
         "newest_bounds": str(sum("qk-norm" in m.steadier for m in newest)),
         "newest_sinks": str(
             sum(bool({"sink", "sink-some", "gate"} & {*m.steadier}) for m in newest)
@@ -308,12 +298,38 @@ def counted() -> dict[str, str]:
         "newest_sparse": str(sum(bool({"indexer", "blocks"} & {*m.choice}) for m in newest)),
         "other_layers": str(sum("layers" in m.elsewhere for m in MODELS.values())),
         "other_position": str(sum("position" in m.elsewhere for m in MODELS.values())),
+        "agree": str(sum(bool(m.config_class) and not m.elsewhere for m in MODELS.values())),
+        "differ": str(sum(bool(m.elsewhere) for m in MODELS.values())),
+        "recorded": str(sum(bool(m.context) for m in MODELS.values())),
+        "alone": str(sum(map(alone, MODELS.values()))),
     }
 
 
 def _windowed(model: KVModel) -> bool:
     """Say whether some layers have windows."""
     return any(kind.window for kind in model.config.kinds)
+
+
+def _stateful(model: KVModel) -> bool:
+    """Say whether some layers keep a state instead of keys."""
+    return any(not kind.entry for kind in model.config.kinds)
+
+
+def _nope(model: KVModel) -> bool:
+    """Say whether some layers with keys have no position."""
+    return bool({"nope", "nope-some"} & {*model.position})
+
+
+def _part(model: KVModel) -> bool:
+    """Say whether a part of a key is rotated, or a key of its own beside a latent vector."""
+    return bool({"partial", "proportional"} & {*model.position}) or bool(model.key_dim)
+
+
+def _one_for_several(model: KVModel) -> bool:
+    """Say whether what is cached serves several heads, tokens or layers."""
+    shared = {"shared", "compressed"} & {*model.choice}
+    fewer = max(kind.num_kv_heads for kind in attending(model)) < model.num_heads
+    return bool(shared or model.key_dim) or fewer
 
 
 def costs() -> dict[str, str]:
@@ -339,10 +355,10 @@ def costs() -> dict[str, str]:
         "most_of_all": f"{digits(max(every.values()))} KiB",
         "least_name": min(long, key=lambda name: long[name]),
         "most_name": max(long, key=lambda name: long[name]),
-        "median_2024": f"{digits(middle(2024))} KiB",
-        "median_2026": f"{digits(middle(2026))} KiB",
+        "of_2024": f"{digits(every['Llama-3.1-8B'])} KiB",
+        "of_2026": f"{digits(every['Qwen3.5-9B'])} KiB",
         "hybrid_state": f"{state_bytes / 2**20:.0f} MiB",
-        "crossing": f"{round(_crossing(hybrid, llama.config), -2):,}",
+        "crossing": f"{round(_crossing(hybrid, llama.config), -1):,}",
         "window_tokens": f"{12 * 8 * 2 * 64 * 2 * 128 / 2**20:.0f} MiB",
         "hybrid_1k": f"{digits(kib(MODELS['Qwen3-Next-80B'], 1024))} KiB",
         "hybrid_128k": f"{digits(kib(MODELS['Qwen3-Next-80B'], LENGTHS[-1]))} KiB",

@@ -29,8 +29,8 @@ rotary = RotaryEmbedding(d, theta=theta)
 ours = GroupedQueryAttention(42, 4, 2, head_dim=d, bias=False, rotary=rotary)
 ours.load_state_dict({name.replace("o_proj", "out_proj"): w for name, w in state.items()})
 right, steps = ours(x, is_causal=True, positions=positions), torch.arange(0, d, 2) / d
-for name, omega in {"1/θᵉ": 1 / theta**steps, "θ⁻ᵉ": theta**-steps}.items():
+for name, omega in {"1 / theta**s": 1 / theta**steps, "theta**-s": theta**-steps}.items():
     found = llama3(omega)
     print(name, ((found - right).abs().max() / right.abs().max()).item() < 1e-5)
-#> 1/θᵉ True
-#> θ⁻ᵉ False
+#> 1 / theta**s True
+#> theta**-s False

@@ -17,7 +17,7 @@ for weight in theirs.parameters():
     torch.nn.init.normal_(weight, std=0.3)
 x, positions = torch.randn(2, 60, 42), 500 * torch.arange(60)
 cos_sin = LlamaRotaryEmbedding(config)(x, positions[None])
-right, _ = theirs(x, cos_sin, attention_mask=None)
+right, _ = theirs(x, cos_sin, attention_mask=None)  # sdpa without a mask is causal
 
 rule = Llama3Scaling(8.0, 8192, low_freq_factor=1.0, high_freq_factor=4.0)
 rotary = RotaryEmbedding(8, theta=500000.0, scaling=rule)

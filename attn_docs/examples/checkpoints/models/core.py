@@ -14,9 +14,9 @@ MODELS = {  # the cache of all layers, in bytes, after m tokens
     + 12 * layer(m, kv_heads=8, key_size=64, value_size=64, window=128),
     "DeepSeek-V3.2": lambda m: 61 * layer(m, kv_heads=1, key_size=512 + 64, index_size=128),
     "Qwen3-Next-80B": lambda m: 12 * layer(m, kv_heads=2, key_size=256, value_size=256)
-    + 36 * layer(m, state_bytes=2_162_688),
+    + 36 * layer(m, state_bytes=4 * 32 * 128 * 128 + 2 * 4 * 8192),
     "DeepSeek-V4-Flash": lambda m: 2 * layer(m, kv_heads=1, key_size=512, window=128)
-    + 21 * layer(m, kv_heads=1, key_size=512, window=128, entry_size=640, per_entry=4)
+    + 21 * layer(m, kv_heads=1, key_size=512, window=128, entry_size=512 + 128, per_entry=4)
     + 20 * layer(m, kv_heads=1, key_size=512, window=128, entry_size=512, per_entry=128),
 }  # fmt: skip
 for name, cache_bytes in MODELS.items():

@@ -34,12 +34,18 @@ def layers_of(config):
     return KVConfig(layers=found)
 
 
-for name in ("Llama", "GptOss", "GlmMoeDsa", "Qwen3Next"):
-    config = getattr(transformers, f"{name}Config")()
+files = {  # what config.json says; here, of Llama-3.1-8B and gpt-oss-20b, only where classes differ
+    "Llama": {"num_key_value_heads": 8},
+    "GptOss": {"num_hidden_layers": 24},
+    "GlmMoeDsa": {},
+    "Qwen3Next": {},
+}
+for name, fields in files.items():
+    config = getattr(transformers, f"{name}Config")(**fields)
     taken = [kv_cache_bytes(layers_of(config), m) / m / 1024 for m in (1024, 32_768, 131_072)]
     print(f"{name:9}", *(f"{kib:6.1f}" for kib in taken))
-#> Llama      512.0  512.0  512.0
-#> GptOss      40.5   36.1   36.0
+#> Llama      128.0  128.0  128.0
+#> GptOss      27.0   24.1   24.0
 #> GlmMoeDsa  107.2  107.2  107.2
 #> Qwen3Next   98.2   26.3   24.6
 try:
