@@ -442,15 +442,18 @@ def test_the_shipped_model_breaks_and_a_window_mends_it() -> None:
     tokens = segment.gather(1, torch.arange(257) % period)
 
     @torch.no_grad()
-    def accuracy(**change: object) -> float:
+    def accuracy(length: int = 256, **change: object) -> float:
         with changed(model, **change):
-            best = model(tokens[:, :-1])[:, -8:].argmax(-1)
-        return (best == tokens[:, -8:]).double().mean().item()
+            best = model(tokens[:, :length])[:, -8:].argmax(-1)
+        return (best == tokens[:, length - 7 : length + 1]).double().mean().item()
 
     assert accuracy() < 0.6
     assert accuracy(scaling=LinearScaling(8.0)) < 0.4
     assert accuracy(scaling=YaRNScaling(8.0, 32)) > 0.8
     assert accuracy(window=32) > 0.95
+    plain = accuracy(64)  # a dip near factor 2, none at 3
+    assert accuracy(64, scaling=YaRNScaling(2.0, 32)) < plain - 0.04
+    assert accuracy(64, scaling=YaRNScaling(3.0, 32)) > plain - 0.01
 
 
 # --- the formulas ----------------------------------------------------------------------------
