@@ -34,10 +34,11 @@ wanted = scaled_dot_product_attention(query, key, value, alibi_bias(12, 40), is_
 print(torch.allclose(output, wanted, atol=1e-5))
 #> True
 
-outputs = (
-    flex_attention(query, key, value, score_mod=learned),
-    scaled_dot_product_attention(query, key, value, t5(40)),
-)
-gradients = [torch.autograd.grad(each.square().sum(), table)[0] for each in outputs]
+with torch.enable_grad():  # a block above it may have turned gradients off
+    outputs = (
+        flex_attention(query, key, value, score_mod=learned),
+        scaled_dot_product_attention(query, key, value, t5(40)),
+    )
+    gradients = [torch.autograd.grad(each.square().sum(), table)[0] for each in outputs]
 print(torch.allclose(*outputs, atol=1e-5), torch.allclose(*gradients, atol=1e-4))
 #> True True
