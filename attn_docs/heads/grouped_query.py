@@ -70,7 +70,8 @@ def grouped_query_attention_repeat(
         Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models from Multi-Head
         Checkpoints", arXiv:2305.13245 (2023).
     """
-    _check(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+    check_call(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+    check_axes("query", query, "batch", "heads", "length", "head_dim")
     group = query.size(1) // key.size(1)
     key = key.repeat_interleave(group, dim=1)  # b h m d
     value = value.repeat_interleave(group, dim=1)  # b h m e
@@ -114,7 +115,8 @@ def grouped_query_attention_broadcast(
         Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models from Multi-Head
         Checkpoints", arXiv:2305.13245 (2023).
     """
-    _check(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+    check_call(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+    check_axes("query", query, "batch", "heads", "length", "head_dim")
     dtype, groups = query.dtype, key.size(1)
     query, key, value = (at_least_float32(x) for x in (query, key, value))
     query = _split_groups(query, groups)  # b g r n d
@@ -182,20 +184,6 @@ class GroupedQueryAttention(MultiHeadAttention):
     ) -> None:
         super().__init__(embed_dim, num_heads, num_kv_heads=num_kv_heads, **options)
         check_int("num_kv_heads", num_kv_heads)  # None would mean num_heads
-
-
-def _check(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None,
-    dropout_p: float,
-    is_causal: bool,
-    scale: float | None,
-    enable_gqa: bool,
-) -> None:
-    check_call(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
-    check_axes("query", query, "batch", "heads", "length", "head_dim")
 
 
 def _group_mask(mask: Tensor | None, groups: int, dtype: torch.dtype) -> Tensor | None:
