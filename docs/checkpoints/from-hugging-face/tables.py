@@ -203,7 +203,6 @@ def numbers() -> dict[str, str]:
     caught = example("checkpoints/from_hugging_face/caught")
     near, *_, far = (load(__file__)["rounding"]("off", head=HEADS[-1], apart=n) for n in APART)
     return {
-        "cases": str(len(FAMILIES)),
         "classes": str(len(CONVERTERS)),
         "other_layouts": str(len(OTHERS)),
         "pencil": f"{6 * (128 / 168) ** 0.5:.2f}",

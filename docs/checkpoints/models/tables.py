@@ -351,8 +351,6 @@ def costs() -> dict[str, str]:
         "long": f"{LENGTHS[-1]:,}",
         "least": f"{digits(min(long.values()))} KiB",
         "most": f"{digits(max(long.values()))} KiB",
-        "least_of_all": f"{digits(min(every.values()))}",
-        "most_of_all": f"{digits(max(every.values()))} KiB",
         "least_name": min(long, key=lambda name: long[name]),
         "most_name": max(long, key=lambda name: long[name]),
         "of_2024": f"{digits(every['Llama-3.1-8B'])} KiB",
