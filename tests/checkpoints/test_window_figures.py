@@ -83,7 +83,7 @@ def test_the_chart_of_the_cut_is_what_the_model_loses(language: str) -> None:
     full = figures.PLACES.index(benchmark.BEGIN)  # the last before the newline leaves
     assert found["window"][: full + 1] == pytest.approx(found["all"][: full + 1], abs=1e-4)
     assert found["first"] == pytest.approx(found["all"], abs=0.01)
-    assert min(found["window"][full + 1 :]) > 0.2
+    assert min(found["window"][full + 1 :]) > 0.19
     assert found["all"][-1] < 0.0003
 
 

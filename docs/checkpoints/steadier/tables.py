@@ -11,7 +11,6 @@ import torch
 from torch import nn
 
 from attn_docs.model.induction import SYMBOLS
-from docs._kit.examples import example
 from docs._kit.markdown import table
 from docs._kit.measured import Measurement, load
 from docs._kit.text import texts
@@ -21,10 +20,10 @@ from .benchmark import (
     DRAWN,
     EXAMINED,
     KEYS,
-    LOWER,
     RATES,
     REPAIRS,
     SEEDS,
+    SLOW,
     STEPS,
     TASK_STEPS,
     TASKS,
@@ -32,6 +31,7 @@ from .benchmark import (
     asked,
 )
 
+TURN = (0, 10, 20, 30, 40)  # by then the loss of the runs that fail has turned
 HEAD, HEADS, KV_HEADS = 8, 4, 2  # of the layers that are made and looked at
 # name, folder of transformers, its prefix there, that of its configuration, and a layer
 MODELS = {
@@ -169,6 +169,13 @@ def at_told(found: Measurement, quantity: str) -> list[float]:
     return of_seeds(found, quantity, task="told", way="sink")
 
 
+def turned(way: str) -> list[float]:
+    """Return the largest score of each seed up to the step at which a failing run's loss turns."""
+    found = load(__file__)["growth"]
+    of = {"way": way, "rate": str(DRAWN)}
+    return [max(found("score", step=step, seed=seed, **of) for step in TURN) for seed in SEEDS]
+
+
 TABLES: dict[str, Callable[[str], str]] = {"growth": growth, "repairs": repairs, "models": models}
 
 
@@ -183,25 +190,20 @@ def numbers() -> dict[str, str]:
     def error(task: str, way: str, quantity: str = "nothing") -> str:
         return f"{statistics.mean(of_seeds(stored['repairs'], quantity, task=task, way=way)):.3f}"
 
-    flat, lead = sorted(at("flat", "cap")), sorted(at("lead", "plain"))
+    lead = sorted(at("lead", "plain"))
     kept = {of: at_told(stored["repairs"], f"kept {of}") for of in ("nothing", "something")}
-    slopes, worked = example("checkpoints/steadier/capped"), example("checkpoints/steadier/sized")
     return {
-        "absent_plain": error("absent", "plain"),
-        "cap_flat_least": f"{flat[1]:.0%}",
-        "cap_flat_most": f"{flat[-1]:.0%}",
-        "cap_lower_best": f"{max(a for c in LOWER for a in at('accuracy', f'cap {c:.0f}')):.2f}",
         "cap_largest": f"{max(at('largest', 'cap')):,.0f}",
+        "cap_turn": f"{max(turned('cap')):.0f}",
         "drawn": str(DRAWN),
+        "gate_absent": error("absent", "gate"),
         "kept_nothing": f"{statistics.mean(kept['nothing']):.1%}",
         "kept_something": f"{statistics.mean(kept['something']):.0%}",
-        "lead_back": f"{lead[0]:.0f}",
         "lead_lost": f"{lead[1]:,.0f}",
         "lead_low": f"{max(x for rate in RATES[:2] for x in at('lead', 'plain', rate)):.0f}",
-        "lead_norm": f"{max(x for rate in RATES for x in at('lead', 'norm', rate)):.0f}",
-        "normed": f"{worked['normed'].item():.2f}",
-        "slope_200": f"{slopes['slope'][4].item():.4f}",
-        "told_plain": error("told", "plain"),
+        "slow": str(SLOW),
+        "slow_least": f"{min(at('accuracy', 'slow')):.2f}",
+        "slow_largest": f"{max(at('largest', 'slow')):.0f}",
         "torch": version("torch").split("+")[0],
         "transformers": installed(),
     }
