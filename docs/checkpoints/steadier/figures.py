@@ -35,7 +35,7 @@ def growth(language: str) -> str:
     """Draw the loss and the largest score of each way and seed in training."""
     text = texts(__file__, "growing", language)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 262)
+        figure = chart.new_figure(400, 272)
         for row, quantity in enumerate(("loss", "score")):
             for column, way in enumerate(WAYS):
                 axes = chart.panel(figure, 42 + 120 * column, 44 + 112 * row, 104, 70)
@@ -53,7 +53,7 @@ def growth(language: str) -> str:
                     axes.axhline(dashed, color=chart.INK, linestyle="--", linewidth=1)
                 if row == 0:
                     axes.text(STEPS / 2, 5.5, text[way], ha="center", va="center")
-                shown = {0: "0", 250: "250", STEPS: str(STEPS)} if row else {0: "", STEPS: ""}
+                shown = {step: str(step) if row else "" for step in (0, 200, 400)}
                 chart.set_ticks(axes, "x", shown)
                 chart.set_ticks(axes, "y", {y: "" if column else name for y, name in ticks.items()})
         for axes, name in zip(figure.axes[::3], text["up"], strict=True):

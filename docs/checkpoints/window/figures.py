@@ -161,7 +161,7 @@ def cut(language: str) -> str:
         axes.axvline(BEGIN + 0.5, color=chart.INK, linewidth=1, linestyle="--")
         axes.text(BEGIN, 5, text["full"], ha="right", va="center", color=chart.INK)
         axes.text(BEGIN + 1, 1.6, text["window"], ha="left", va="center", color=chart.INK)
-        axes.text(PLACES[0], 0.0015, text["both"], ha="left", va="center", color=chart.INK)
+        axes.text(PLACES[0] + 1, 0.002, text["both"], ha="left", va="center", color=chart.INK)
         ticks: dict[float, str] = {x: str(x) for x in (91, 96, 101, 106)}
         chart.set_ticks(axes, "x", ticks | {LAST: text["last"]})
         powers = {1e-3: "0.001", 1e-2: "0.01", 1e-1: "0.1", 1.0: "1", 10.0: "10"}

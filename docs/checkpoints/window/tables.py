@@ -57,7 +57,7 @@ READ = ("vllm", "llama.cpp", "flash", "flex recipe", "mistral paper")
 PASSED = ("transformers to flash", "mimo")
 UNSHOWN = ("transformers cache",)  # told in the row of the mask
 MODELS = ("Gemma-3-27B", "gpt-oss-120b")
-LENGTHS = (1024, 32_768, 131_072)
+LENGTH_OF_TEXT = 131_072
 STREAMS, TOLD, RECENT = 16, 8, 64  # texts of several stories, and the window that reads them
 
 
@@ -89,20 +89,6 @@ def gib(name: str, length: int) -> tuple[float, float]:
     configs = load_models()[name].config, all_global(name)
     some, whole = (kv_cache_bytes(config, length) / 2**30 for config in configs)
     return some, whole
-
-
-def sizes(language: str) -> str:
-    """Return what the caches of four models take at three lengths."""
-    text = texts(__file__, "sizes", language)
-    rows = []
-    for name in MODELS:
-        config = load_models()[name].config
-        window = f"{config.window:,}"
-        pattern = text[name.partition("-")[0]].format(window=window)
-        pairs = (gib(name, length) for length in LENGTHS)
-        cells = (text["of"].format(some=f"{a:.2f}", whole=f"{b:.2f}") for a, b in pairs)
-        rows.append((name, pattern, *cells))
-    return f"{table(text['header'], rows, words=(0, 1))}\n\n{text['caption']}"
 
 
 def mean(quantity: str, layers: str) -> float:
@@ -291,7 +277,6 @@ def by_way_of_sleeps() -> tuple[float, float, float]:
 
 TABLES: dict[str, Callable[[str], str]] = {
     "counts": counts,
-    "sizes": sizes,
     "trained": trained,
     "spent": spent,
     "first": first,
@@ -302,7 +287,7 @@ def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     found = cases()
     weights, even = newline_weight()
-    gemma, whole = gib(MODELS[0], LENGTHS[-1])
+    (gemma, gemma_all), (oss, oss_all) = (gib(name, LENGTH_OF_TEXT) for name in MODELS)
     timed = load(__file__)["time"]
     animal, half, by_sleeps = by_way_of_sleeps()
     sizes = example("checkpoints/window/reach")["gradient"](4)
@@ -314,15 +299,17 @@ def numbers() -> dict[str, str]:
         "even": f"{100 * even:.0f}%",
         "flex": f"{100 * timed('time', way='flex') / timed('time', way='causal'):.0f}%",
         "gemma": f"{gemma:.1f} GiB",
-        "gemma_all": f"{whole:.0f} GiB",
+        "gemma_all": f"{gemma_all:.0f} GiB",
         "guess": f"{math.log(len(ALPHABET)):.2f}",
         "half": f"{half:.2f}",
-        "length": f"{LENGTHS[-1]:,}",
+        "length": f"{LENGTH_OF_TEXT:,}",
         "ln_5": f"{math.log(5):.2f}",
         "ln_8": f"{math.log(8):.2f}",
         "ln_12": f"{math.log(12):.2f}",
         "mask_slower": f"{timed('time', way='mask') / timed('time', way='causal'):.1f}",
         "reach_beyond": f"{100 * sizes[8:].sum().item():.0f}%",
+        "oss": f"{oss:.1f} GiB",
+        "oss_all": f"{oss_all:.0f} GiB",
         "rest": f"{found['window'][0]:.2f}",
         "rest_empty": f"{found['empty'][0]:.2f}",
         "stream_all": f"{streamed():.1f}",
