@@ -75,11 +75,14 @@ def test_the_lines_of_reach_end_where_the_layers_do() -> None:
 def test_the_chart_of_the_cut_is_what_the_model_loses(language: str) -> None:
     found = figures.by_place()
     for name, nats in found.items():
-        line = drawn("cut", name, language, log_y=True)
+        line = drawn("cut", name, language)
         assert [x for x, _ in line] == pytest.approx(list(figures.PLACES), abs=0.05)
-        assert [y for _, y in line] == pytest.approx(nats[:-1], rel=0.1)
-        last = drawn("cut", f"{name}-last", language, log_y=True)
-        assert [y for _, y in last] == pytest.approx(nats[-1:] * 2, rel=0.1)
+        assert [y for _, y in line] == pytest.approx(nats[:-1], abs=0.01)
+        (group,) = (
+            e for e in parse(figures.cut(language)).iter() if e.get("data-part") == f"{name}-last"
+        )
+        (mark,) = (e.get("d") for e in group.iter() if e.get("d"))
+        assert (150 - float(mark.split()[-1])) / 122 * 8 == pytest.approx(nats[-1], abs=0.1)
     full = figures.PLACES.index(benchmark.BEGIN)  # the last before the newline leaves
     assert found["window"][: full + 1] == pytest.approx(found["all"][: full + 1], abs=1e-4)
     assert found["first"] == pytest.approx(found["all"], abs=0.01)

@@ -7,10 +7,8 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-import torch
 from torch import nn
 
-from attn_docs.model.induction import SYMBOLS
 from docs._kit.markdown import table
 from docs._kit.measured import Measurement, load
 from docs._kit.text import texts
@@ -18,7 +16,6 @@ from docs._kit.text import texts
 from .benchmark import (
     CAP,
     DRAWN,
-    EXAMINED,
     KEYS,
     RATES,
     REPAIRS,
@@ -28,7 +25,6 @@ from .benchmark import (
     TASK_STEPS,
     TASKS,
     WAYS,
-    asked,
 )
 
 TURN = (0, 10, 20, 30, 40)  # by then the loss of the runs that fail has turned
@@ -76,16 +72,8 @@ def growth(language: str) -> str:
         every = (of_seeds(found, "accuracy", way=way, rate=str(rate)) for rate in RATES)
         rows.append((text[way], *(", ".join(f"{a:.2f}" for a in values) for values in every)))
     header = (text["rate"], *(str(rate) for rate in RATES))
-    told = {"symbols": len(SYMBOLS), "guess": f"{1 / len(SYMBOLS):.2f}"}
-    caption = text["caption"].format(steps=STEPS, cap=f"{CAP:.0f}", **told)
+    caption = text["caption"].format(steps=STEPS, cap=f"{CAP:.0f}")
     return f"{table(header, rows)}\n\n{found.caption(caption, language)}"
-
-
-def zeros(task: str) -> tuple[str, str]:
-    """Return the error of answering zero always, where that is right and where it is not."""
-    *_, answer = asked(EXAMINED, torch.Generator().manual_seed(12345), task)
-    something = (answer != 0).any(-1)
-    return "0.000", f"{answer[something].square().mean():.3f}"
 
 
 def repairs(language: str) -> str:
@@ -99,7 +87,6 @@ def repairs(language: str) -> str:
             for quantity in ("nothing", "something")
         )
         rows.append((text[way], *cells))
-    rows.append((text["zero"], *(cell for task in TASKS for cell in zeros(task))))
     apart = [
         max(values) - min(values)
         for values in (

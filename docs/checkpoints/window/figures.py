@@ -1,5 +1,6 @@
 """Figures of the chapter on windows: masks, the way through two layers, slots, reach, the loss."""
 
+import math
 from collections.abc import Callable
 
 import drawsvg
@@ -7,6 +8,7 @@ import matplotlib.style
 import torch
 
 from attn_docs import KVCache, sliding_window_mask
+from attn_docs.model.language_model import ALPHABET
 from attn_docs.sentence import WORDS
 from docs._kit import chart
 from docs._kit.draw import ACCENT, INK, box, canvas, cells, finish, write
@@ -19,7 +21,7 @@ from .tables import ends, lost, model
 KEY = "checkpoints-window"
 WINDOW, PATH = 3, (1, 2, 4)  # of the path: cat, in layer 1 to sleeps, in layer 2 to dreams
 RING, FIRST, STEPS = 4, 1, 8  # of the slots
-PLACES, LAST = range(91, 111), 114  # characters of a story, from 1; where the last one is drawn
+PLACES = range(91, 111)  # characters of a story, from 1, where none has ended
 MASKS: dict[str, dict[str, int]] = {  # by its name
     "causal": {"window": 8},
     "window": {"window": 3},
@@ -143,31 +145,33 @@ def by_place() -> dict[str, list[float]]:
 
 def cut(language: str) -> str:
     """Draw the loss before and after the window has filled, with the first token and without."""
-    text = texts(__file__, "cut", language)
+    text, guess = texts(__file__, "cut", language), math.log(len(ALPHABET))
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 225)
-        axes = chart.panel(figure, 46, 28, 340, 147)
-        axes.set(yscale="log", xlim=(PLACES[0] - 0.5, LAST + 1), ylim=(1e-4, 20))
+        figure = chart.new_figure(400, 200)
+        axes, end = chart.panel(figure, 36, 28, 244, 122), chart.panel(figure, 334, 28, 60, 122)
+        axes.set(xlim=(PLACES[0] - 0.5, PLACES[-1] + 0.5), ylim=(0, 0.8))
+        end.set(xlim=(0, 1), ylim=(0, 8))
         styles = {"first": (chart.ACCENT, "-", 3.5), "all": (chart.INK, ":", 1.5)}
         styles["window"] = (chart.ACCENT_2, "-", 1.5)
         for name, nats in by_place().items():
             colour, style, width = styles[name]
             (line,) = axes.plot(PLACES, nats[:-1], color=colour, linestyle=style, linewidth=width)
             line.set_gid(f"part:{name}")
-            (mark,) = axes.plot(
-                [LAST - 0.7, LAST + 0.7], nats[-1:] * 2, color=colour, linewidth=1.5 * width
-            )
+            (mark,) = end.plot((0.2, 0.8), nats[-1:] * 2, color=colour, linewidth=2 * width)
             mark.set_gid(f"part:{name}-last")
         axes.axvline(BEGIN + 0.5, color=chart.INK, linewidth=1, linestyle="--")
-        axes.text(BEGIN, 5, text["full"], ha="right", va="center", color=chart.INK)
-        axes.text(BEGIN + 1, 1.6, text["window"], ha="left", va="center", color=chart.INK)
-        axes.text(PLACES[0] + 1, 0.002, text["both"], ha="left", va="center", color=chart.INK)
-        ticks: dict[float, str] = {x: str(x) for x in (91, 96, 101, 106)}
-        chart.set_ticks(axes, "x", ticks | {LAST: text["last"]})
-        powers = {1e-3: "0.001", 1e-2: "0.01", 1e-1: "0.1", 1.0: "1", 10.0: "10"}
-        chart.set_ticks(axes, "y", powers)
+        axes.text(BEGIN, 0.72, text["full"], ha="right", va="center", color=chart.INK)
+        axes.text(BEGIN + 1, 0.72, text["window"], ha="left", va="center", color=chart.INK)
+        axes.text(PLACES[0], 0.38, text["both"], ha="left", va="center", color=chart.INK)
+        end.axhline(guess, color=chart.INK, linewidth=1, linestyle="--")
+        end.text(0.5, guess + 0.8, text["guess"], ha="center", va="center", color=chart.INK)
+        chart.set_ticks(axes, "x", {x: str(x) for x in (91, 96, 101, 106)})
+        chart.set_ticks(axes, "y", {0: "0", 0.2: "0.2", 0.4: "0.4", 0.6: "0.6"})
+        chart.set_ticks(end, "x", {})
+        chart.set_ticks(end, "y", {y: text["unit"].format(y=y) for y in (0, 4, 8)})
         axes.text(0, 1.1, text["up"], transform=axes.transAxes, ha="left", va="center")
         axes.text(1, -0.27, text["right"], transform=axes.transAxes, ha="right", va="center")
+        end.text(1, -0.27, text["last"], transform=end.transAxes, ha="right", va="center")
         return chart.finish(figure, f"{KEY}-cut", text["title"], text["desc"])
 
 
