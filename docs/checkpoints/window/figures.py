@@ -155,14 +155,15 @@ def cut(language: str) -> str:
         styles["window"] = (chart.ACCENT_2, "-", 1.5)
         for name, nats in by_place().items():
             colour, style, width = styles[name]
-            (line,) = axes.plot(PLACES, nats[:-1], color=colour, linestyle=style, linewidth=width)
-            line.set_gid(f"part:{name}")
+            (drawn,) = axes.plot(PLACES, nats[:-1], color=colour, linestyle=style, linewidth=width)
+            drawn.set_gid(f"part:{name}")
             (mark,) = end.plot((0.2, 0.8), nats[-1:] * 2, color=colour, linewidth=2 * width)
             mark.set_gid(f"part:{name}-last")
         axes.axvline(BEGIN + 0.5, color=chart.INK, linewidth=1, linestyle="--")
         axes.text(BEGIN, 0.72, text["full"], ha="right", va="center", color=chart.INK)
         axes.text(BEGIN + 1, 0.72, text["window"], ha="left", va="center", color=chart.INK)
-        axes.text(PLACES[0], 0.38, text["both"], ha="left", va="center", color=chart.INK)
+        for y, line in zip((0.5, 0.4), text["both"], strict=True):
+            axes.text(PLACES[0], y, line, ha="left", va="center", color=chart.INK)
         end.axhline(guess, color=chart.INK, linewidth=1, linestyle="--")
         end.text(0.5, guess + 0.8, text["guess"], ha="center", va="center", color=chart.INK)
         chart.set_ticks(axes, "x", {x: str(x) for x in (91, 96, 101, 106)})
