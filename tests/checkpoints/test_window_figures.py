@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 import torch
 
-from attn_docs import kv_cache_bytes, load_models, sliding_window_mask
+from attn_docs import sliding_window_mask
 from attn_docs.sentence import WORDS
 from docs._kit.examples import example
 from docs._kit.measured import load
@@ -63,21 +63,6 @@ def test_the_slots_are_those_of_the_rule() -> None:
         assert row == [wanted.get(slot) for slot in range(5)]
 
 
-@languages
-def test_the_chart_of_caches_is_what_is_counted(language: str) -> None:
-    for name in tables.MODELS:
-        config = load_models()[name].config
-        for length, part in zip(figures.LENGTHS, figures.shares(name), strict=True):
-            layers, window = config.num_layers, min(length, config.window)
-            wanted = config.full_layers * length + config.windowed_layers * window
-            assert part == pytest.approx(wanted / (layers * length))
-            assert kv_cache_bytes(tables.all_global(name), length) == (
-                2 * 2 * layers * config.num_kv_heads * config.head_dim * length
-            )
-    root = parse(figures.share(language))
-    assert sum((e.get("data-part") or e.get("id") or "").endswith("-27B") for e in root.iter()) >= 0
-
-
 def test_the_lines_of_reach_end_where_the_layers_do() -> None:
     gradient = example("checkpoints/window/reach")["gradient"]
     for layers in (1, 2, 3, 4):
@@ -86,30 +71,23 @@ def test_the_lines_of_reach_end_where_the_layers_do() -> None:
         assert bool((sizes[: 7 * layers + 1] > 0).all())
 
 
-def test_the_chart_of_the_first_token_is_what_the_page_says() -> None:
-    found = figures.by_window()
-    for i, window in enumerate(figures.SEEN):
-        plain, first, whole = (found[name][i] for name in ("window", "first", "all"))
-        assert whole < first < plain, window
-    assert found["first"][-1] < 1.05 * found["all"][-1]
-    assert min(found["window"]) > 0.5
-    assert max(found["all"]) < 0.2
-    for name in ("window", "first"):  # the same characters for each window: a larger one is better
-        assert found[name] == sorted(found[name], reverse=True)
-
-
 @languages
 def test_the_chart_of_the_cut_is_what_the_model_loses(language: str) -> None:
     found = figures.by_place()
-    for name in figures.by_place():
+    for name, nats in found.items():
         line = drawn("cut", name, language)
         assert [x for x, _ in line] == pytest.approx(list(figures.PLACES), abs=0.05)
-        assert [y for _, y in line] == pytest.approx(found[name], abs=0.01)
+        assert [y for _, y in line] == pytest.approx(nats[:-1], abs=0.01)
+        (group,) = (
+            e for e in parse(figures.cut(language)).iter() if e.get("data-part") == f"{name}-last"
+        )
+        (mark,) = (e.get("d") for e in group.iter() if e.get("d"))
+        assert (150 - float(mark.split()[-1])) / 122 * 8 == pytest.approx(nats[-1], abs=0.1)
     full = figures.PLACES.index(benchmark.BEGIN)  # the last before the newline leaves
     assert found["window"][: full + 1] == pytest.approx(found["all"][: full + 1], abs=1e-4)
     assert found["first"] == pytest.approx(found["all"], abs=0.01)
-    later = [a - b for a, b in zip(found["window"], found["all"], strict=True)][full + 1 :]
-    assert min(later) > 0.08
+    assert min(found["window"][full + 1 :]) > 0.19
+    assert found["all"][-1] < 0.0003
 
 
 def test_the_last_newline_is_taken_for_a_space() -> None:
@@ -138,14 +116,10 @@ def test_what_was_measured_bears_the_sentences_out() -> None:
     assert losses["local-local"] > 1.15 * losses["global-global"]
     for mixed in ("local-global", "global-local"):
         assert losses[mixed] == pytest.approx(losses["global-global"], rel=0.03)
-    assert losses["local-global"] < losses["global-global"] < losses["global-local"]
-    owners = load(tables.__file__)["layers"]
-    below = sorted(owners("owner", layers="global-local", seed=seed) for seed in benchmark.SEEDS)
-    assert below[-2] > 1.8
-    assert below[-3] < 1.4
+    found_of = load(tables.__file__)["layers"]
     for kind, blind in (("dream", math.log(12)), ("colour again", math.log(5))):
         for mixed in ("local-global", "global-local"):
-            found = [owners(kind, layers=mixed, seed=seed) for seed in benchmark.SEEDS]
+            found = [found_of(kind, layers=mixed, seed=seed) for seed in benchmark.SEEDS]
             assert max(found) < 0.6 * blind
     assert tables.mean("owner", "local-local") > math.log(8) - 0.2  # a guess among eight
     assert tables.mean("dream", "local-local") > math.log(12) - 0.2  # and among twelve dreams
@@ -163,9 +137,7 @@ def test_the_ways_that_are_timed_compute_the_same() -> None:
 def test_tables_have_a_row_for_each_case(language: str) -> None:
     for name in tables.TABLES:
         assert "TODO" not in tables.TABLES[name](language)
-    both = tables.counts(language) + tables.two_sided(language)
-    assert both.count("\n") + len(tables.UNSHOWN) == 2 + len(
+    assert tables.counts(language).count("\n") + len(tables.UNSHOWN) == 1 + len(
         example("checkpoints/window/counts")["found"]
     )
-    assert tables.first(language).count("\n| ") == 9
-    assert tables.stream(language).count("\n| ") == 6
+    assert tables.first(language).count("\n| ") == 6

@@ -15,19 +15,13 @@ from docs._kit.draw import ACCENT, ACCENT_2, INK, canvas, finish, write
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import CAP, DRAWN, EVERY, FLAT, SEEDS, STEPS
+from .benchmark import CAP, DRAWN, EVERY, SEEDS, STEPS, WAYS
 
 KEY = "checkpoints-steadier"
 NOUN, SINK = 8, 4  # exp(score) of a noun and of the sink
 _UNIT = 24
 _LEFT, _WIDTH = 46, 340
-_STYLES = ("-", "--", ":")  # one for each seed
-# of each panel: a quantity and its ways, each with its colour and where its name stands
-_PANELS = (
-    ("loss", (("plain", chart.ACCENT_2, (405, 2.55)), ("norm", chart.ACCENT, (405, 0.6)))),
-    ("score", (("plain", chart.ACCENT_2, (150, 1500)), ("norm", chart.ACCENT, (405, 2.4)))),
-    ("score", (("cap", chart.ACCENT_2, (110, 1500)),)),
-)
+FLAT = 0.01  # a slope of the cap below which hardly any gradient passes
 
 
 def watched(quantity: str, way: str, seed: int) -> tuple[list[int], list[float]]:
@@ -38,35 +32,34 @@ def watched(quantity: str, way: str, seed: int) -> tuple[list[int], list[float]]
 
 
 def growth(language: str) -> str:
-    """Draw the loss, the largest score and that before a cap of each way and seed in training."""
+    """Draw the loss and the largest score of each way and seed in training."""
     text = texts(__file__, "growing", language)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 342)
-        for row, (quantity, ways) in enumerate(_PANELS):
-            axes = chart.panel(figure, _LEFT, 22 + 101 * row, _WIDTH, 72)
-            axes.set(xlim=(0, STEPS), ylim=(0, 4))
-            if quantity == "score":
-                axes.set(yscale="log", ylim=(1, 3000))
-            for way, colour, (x, y) in ways:
-                for seed, style in zip(SEEDS, _STYLES, strict=True):
-                    (drawn,) = axes.plot(
-                        *watched(quantity, way, seed), color=colour, linewidth=1.6, linestyle=style
-                    )
+        figure = chart.new_figure(400, 272)
+        for row, quantity in enumerate(("loss", "score")):
+            for column, way in enumerate(WAYS):
+                axes = chart.panel(figure, 42 + 120 * column, 44 + 112 * row, 104, 70)
+                axes.set(xlim=(0, STEPS), ylim=(0, 4))
+                ticks = {0: "0", 2: "2", 4: "4"}
+                dashed = math.log(len(SYMBOLS))
+                if quantity == "score":
+                    axes.set(yscale="log", ylim=(1, 3000))
+                    ticks, dashed = {1: "1", 10: "10", 100: "100", 1000: "1,000"}, CAP
+                colour = chart.ACCENT if way == "norm" else chart.ACCENT_2
+                for seed in SEEDS:
+                    (drawn,) = axes.plot(*watched(quantity, way, seed), color=colour, linewidth=1.4)
                     drawn.set_gid(f"part:{quantity}-{way}-{seed}")
-                axes.text(x, y, text[way], ha="left", va="center")
-            steps = range(0, STEPS + 1, 100)
-            chart.set_ticks(axes, "x", {step: str(step) if row == 2 else "" for step in steps})
-            ticks = {0: "0", 2: "2", 4: "4"}
-            if quantity == "score":
-                ticks = {1: "1", 10: "10", 100: "100", 1000: "1,000"}
-            chart.set_ticks(axes, "y", ticks)
-            axes.text(0, 1.15, text["up"][row], transform=axes.transAxes, ha="left", va="center")
-        guess = math.log(len(SYMBOLS))
-        figure.axes[0].axhline(guess, color=chart.INK, linestyle="--", linewidth=1)
-        figure.axes[0].text(STEPS, 3.85, text["guess"], ha="right", va="center")
-        axes.axhline(CAP, color=chart.INK, linestyle="--", linewidth=1)
-        axes.text(STEPS, CAP * 4, text["line"], ha="right", va="center")
-        axes.text(1, -0.42, text["right"], transform=axes.transAxes, ha="right", va="center")
+                if quantity == "loss" or way == "cap":
+                    axes.axhline(dashed, color=chart.INK, linestyle="--", linewidth=1)
+                if row == 0:
+                    axes.text(STEPS / 2, 5.5, text[way], ha="center", va="center")
+                shown = {step: str(step) if row else "" for step in (0, 200, 400)}
+                chart.set_ticks(axes, "x", shown)
+                chart.set_ticks(axes, "y", {y: "" if column else name for y, name in ticks.items()})
+        for axes, name in zip(figure.axes[::3], text["up"], strict=True):
+            axes.text(0, 1.14, name, transform=axes.transAxes, ha="left", va="center")
+        axes = figure.axes[-1]
+        axes.text(1, -0.5, text["right"], transform=axes.transAxes, ha="right", va="center")
         return chart.finish(figure, f"{KEY}-growth", text["title"], text["desc"])
 
 

@@ -7,11 +7,8 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-import torch
 from torch import nn
 
-from attn_docs.model.induction import SYMBOLS
-from docs._kit.examples import example
 from docs._kit.markdown import table
 from docs._kit.measured import Measurement, load
 from docs._kit.text import texts
@@ -19,19 +16,18 @@ from docs._kit.text import texts
 from .benchmark import (
     CAP,
     DRAWN,
-    EXAMINED,
     KEYS,
-    LOWER,
     RATES,
     REPAIRS,
     SEEDS,
+    SLOW,
     STEPS,
     TASK_STEPS,
     TASKS,
     WAYS,
-    asked,
 )
 
+TURN = (0, 10, 20, 30, 40)  # by then the loss of the runs that fail has turned
 HEAD, HEADS, KV_HEADS = 8, 4, 2  # of the layers that are made and looked at
 # name, folder of transformers, its prefix there, that of its configuration, and a layer
 MODELS = {
@@ -76,16 +72,8 @@ def growth(language: str) -> str:
         every = (of_seeds(found, "accuracy", way=way, rate=str(rate)) for rate in RATES)
         rows.append((text[way], *(", ".join(f"{a:.2f}" for a in values) for values in every)))
     header = (text["rate"], *(str(rate) for rate in RATES))
-    told = {"symbols": len(SYMBOLS), "guess": f"{1 / len(SYMBOLS):.2f}"}
-    caption = text["caption"].format(steps=STEPS, cap=f"{CAP:.0f}", **told)
+    caption = text["caption"].format(steps=STEPS, cap=f"{CAP:.0f}")
     return f"{table(header, rows)}\n\n{found.caption(caption, language)}"
-
-
-def zeros(task: str) -> tuple[str, str]:
-    """Return the error of answering zero always, where that is right and where it is not."""
-    *_, answer = asked(EXAMINED, torch.Generator().manual_seed(12345), task)
-    something = (answer != 0).any(-1)
-    return "0.000", f"{answer[something].square().mean():.3f}"
 
 
 def repairs(language: str) -> str:
@@ -99,7 +87,6 @@ def repairs(language: str) -> str:
             for quantity in ("nothing", "something")
         )
         rows.append((text[way], *cells))
-    rows.append((text["zero"], *(cell for task in TASKS for cell in zeros(task))))
     apart = [
         max(values) - min(values)
         for values in (
@@ -169,6 +156,13 @@ def at_told(found: Measurement, quantity: str) -> list[float]:
     return of_seeds(found, quantity, task="told", way="sink")
 
 
+def turned(way: str) -> list[float]:
+    """Return the largest score of each seed up to the step at which a failing run's loss turns."""
+    found = load(__file__)["growth"]
+    of = {"way": way, "rate": str(DRAWN)}
+    return [max(found("score", step=step, seed=seed, **of) for step in TURN) for seed in SEEDS]
+
+
 TABLES: dict[str, Callable[[str], str]] = {"growth": growth, "repairs": repairs, "models": models}
 
 
@@ -183,25 +177,20 @@ def numbers() -> dict[str, str]:
     def error(task: str, way: str, quantity: str = "nothing") -> str:
         return f"{statistics.mean(of_seeds(stored['repairs'], quantity, task=task, way=way)):.3f}"
 
-    flat, lead = sorted(at("flat", "cap")), sorted(at("lead", "plain"))
+    lead = sorted(at("lead", "plain"))
     kept = {of: at_told(stored["repairs"], f"kept {of}") for of in ("nothing", "something")}
-    slopes, worked = example("checkpoints/steadier/capped"), example("checkpoints/steadier/sized")
     return {
-        "absent_plain": error("absent", "plain"),
-        "cap_flat_least": f"{flat[1]:.0%}",
-        "cap_flat_most": f"{flat[-1]:.0%}",
-        "cap_lower_best": f"{max(a for c in LOWER for a in at('accuracy', f'cap {c:.0f}')):.2f}",
         "cap_largest": f"{max(at('largest', 'cap')):,.0f}",
+        "cap_turn": f"{max(turned('cap')):.0f}",
         "drawn": str(DRAWN),
+        "gate_absent": error("absent", "gate"),
         "kept_nothing": f"{statistics.mean(kept['nothing']):.1%}",
         "kept_something": f"{statistics.mean(kept['something']):.0%}",
-        "lead_back": f"{lead[0]:.0f}",
         "lead_lost": f"{lead[1]:,.0f}",
         "lead_low": f"{max(x for rate in RATES[:2] for x in at('lead', 'plain', rate)):.0f}",
-        "lead_norm": f"{max(x for rate in RATES for x in at('lead', 'norm', rate)):.0f}",
-        "normed": f"{worked['normed'].item():.2f}",
-        "slope_200": f"{slopes['slope'][4].item():.4f}",
-        "told_plain": error("told", "plain"),
+        "slow": str(SLOW),
+        "slow_least": f"{min(at('accuracy', 'slow')):.2f}",
+        "slow_largest": f"{max(at('largest', 'slow')):.0f}",
         "torch": version("torch").split("+")[0],
         "transformers": installed(),
     }

@@ -10,13 +10,11 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 from attn_docs import MultiHeadAttention, RotaryEmbedding, sliding_window_mask
-from attn_docs.model import load_weights
 from attn_docs.model.decoder import DecoderModel
 from attn_docs.model.language_model import (
     EMBED_DIM,
     HELD_OUT,
     NUM_HEADS,
-    batch_of,
     language_model,
     nats_by_kind,
     tell_stories,
@@ -34,9 +32,7 @@ LAYERS: dict[str, tuple[int | None, int | None]] = {
     "local-local": (WINDOW, WINDOW),
 }
 SEEDS, STEPS, STORIES = (0, 1, 2, 3, 4), 1300, 300
-INFLUENCES, READ = 50, 90  # stories, and how many characters of each, for the gradient
-JUDGED, BEGIN, WINDOWS = 100, 100, (100, 64)  # held-out stories, from this character on
-FITTED = (60, 5, 70)  # of the sinks: stories, their seed, steps
+JUDGED, BEGIN, CUT = 100, 100, 100  # held-out stories, from this character on, in this window
 HEADS, HEAD_DIM, LENGTH, WIDE, BLOCK = 8, 64, 4096, 256, 256  # of the timing
 
 
@@ -51,20 +47,6 @@ def model_of(windows: tuple[int | None, int | None], seed: int = 0) -> DecoderMo
     return language_model(seed, attention)
 
 
-def influence(model: DecoderModel) -> float:
-    """Return how much of the last prediction's gradient belongs to characters beyond one window."""
-    tokens, _ = batch_of(tell_stories(INFLUENCES, HELD_OUT))
-    tokens = tokens[:, :READ]
-    x = model.token_embedding(tokens).detach().requires_grad_()
-    y = x
-    for block in model.blocks:
-        y = block(y, is_causal=True)
-    logits = model.output(model.norm(y))[:, -1]
-    (gradient,) = torch.autograd.grad(logits.log_softmax(-1).max(-1).values.sum(), x)
-    sizes = gradient.norm(dim=-1)  # b n
-    return (sizes[:, :-WINDOW].sum() / sizes.sum()).item()
-
-
 def of_layers() -> list[dict[str, Any]]:
     """Train each pattern of layers with each seed; return what a held-out story then costs."""
     stories, values = tell_stories(STORIES, HELD_OUT), []
@@ -76,7 +58,6 @@ def of_layers() -> list[dict[str, Any]]:
             nats = nats_by_kind(model.eval(), stories)
             found = {"loss": (sum(nats.values()), "nat")}
             found |= {kind: (nats[kind], "nat") for kind in ("owner", "colour again", "dream")}
-            found["beyond"] = (influence(model), "ratio")
             found["CPU time"] = (time.process_time() - start, "s")
             of = {"layers": layers, "seed": seed}
             values += [
@@ -86,63 +67,6 @@ def of_layers() -> list[dict[str, Any]]:
             print(layers, seed, found, flush=True)
     kernel = kernel_of(lambda: nats_by_kind(model, stories[:4]))
     return [{**value, "kernel": kernel} for value in values]
-
-
-def with_sinks(window: int, sinks: Tensor, values: Tensor) -> DecoderModel:
-    """Return the trained model with a window, and a logit and a value where the newline has left.
-
-    Args:
-        window: Of both layers.
-        sinks: Shape (layers, heads, 1, 1), the logits: no query, no key, no position.
-        values: Shape (layers, heads, 1, head_dim), what each logit's weight is multiplied by.
-    """
-    model = model_of((window, window)).eval()
-    model.load_state_dict(load_weights("language-model"))
-
-    def attention(layer: int) -> Callable[..., Tensor]:
-        def attend(q: Tensor, k: Tensor, v: Tensor, *_: object, **__: object) -> Tensor:
-            n = q.size(2)
-            scores = q @ k.mT / q.size(-1) ** 0.5  # b h n n
-            scores = scores.masked_fill(~sliding_window_mask(n, window=window), float("-inf"))
-            left = torch.arange(n).unsqueeze(1) >= window  # n 1
-            logit = torch.where(left, sinks[layer], float("-inf")).expand(q.size(0), -1, -1, -1)
-            weights = torch.cat((scores, logit), dim=-1).softmax(dim=-1)
-            return weights[..., :-1] @ v + weights[..., -1:] * values[layer]
-
-        return attend
-
-    for layer, block in enumerate(model.blocks):
-        block.attention.attend = attention(layer)
-    return model.requires_grad_(False)
-
-
-def of_sinks() -> list[dict[str, Any]]:
-    """Fit a logit for each head, and a value too, where the newline has left; return the loss."""
-    stories, seed, steps = FITTED
-    given, judged = batch_of(tell_stories(stories, seed)), batch_of(tell_stories(JUDGED, HELD_OUT))
-    values = []
-    for window in WINDOWS:
-        for way in ("logit", "logit and value"):
-            sinks = torch.full((2, NUM_HEADS, 1, 1), -1.0, requires_grad=True)
-            constants = torch.zeros(2, NUM_HEADS, 1, EMBED_DIM // NUM_HEADS, requires_grad=True)
-            model = with_sinks(window, sinks, constants)
-
-            def loss(data: tuple[Tensor, Tensor], model: DecoderModel = model) -> Tensor:
-                tokens, targets = data
-                return F.cross_entropy(model(tokens)[:, BEGIN:].mT, targets[:, BEGIN:])
-
-            fitted = [sinks] if way == "logit" else [sinks, constants]
-            optimizer = torch.optim.Adam(fitted, lr=0.15)
-            for _ in range(steps):
-                optimizer.zero_grad()
-                loss(given).backward()
-                optimizer.step()
-            with torch.no_grad():
-                value = round(loss(judged).item(), 4)
-            of = {"window": window, "way": way, "quantity": "loss"}
-            values.append({**of, "value": value, "unit": "nat"})
-            print(values[-1], flush=True)
-    return [{**value, "kernel": "written out"} for value in values]
 
 
 def calls() -> dict[str, Callable[[], Tensor]]:
@@ -185,5 +109,5 @@ def of_time() -> list[dict[str, Any]]:
 def measure() -> dict[str, Measurement]:
     """Measure on one thread: some twenty minutes, most of it training."""
     with one_thread():
-        found = {"time": of_time(), "layers": of_layers(), "sinks": of_sinks()}
+        found = {"time": of_time(), "layers": of_layers()}
     return {name: measurement(values, threads=1) for name, values in found.items()}

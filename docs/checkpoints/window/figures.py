@@ -1,33 +1,32 @@
-"""Figures of the chapter on windows: the way through two layers, reach, caches, the first token."""
+"""Figures of the chapter on windows: masks, the way through two layers, slots, reach, the loss."""
 
+import math
 from collections.abc import Callable
-from functools import cache
 
 import drawsvg
 import matplotlib.style
 import torch
 
-from attn_docs import KVCache, kv_cache_bytes, load_models, sliding_window_mask
+from attn_docs import KVCache, sliding_window_mask
+from attn_docs.model.language_model import ALPHABET
 from attn_docs.sentence import WORDS
 from docs._kit import chart
 from docs._kit.draw import ACCENT, INK, box, canvas, cells, finish, write
 from docs._kit.examples import example
 from docs._kit.text import texts
 
-from .benchmark import BEGIN
-from .tables import MODELS, WINDOWS, all_global, ends, lost, model, nats
+from .benchmark import BEGIN, CUT
+from .tables import ends, lost, model
 
 KEY = "checkpoints-window"
 WINDOW, PATH = 3, (1, 2, 4)  # of the path: cat, in layer 1 to sleeps, in layer 2 to dreams
 RING, FIRST, STEPS = 4, 1, 8  # of the slots
-SEEN = (16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 100)  # windows of the chart of the first token
-PLACES = range(81, 111)  # characters of a story, from 1, where none has ended
+PLACES = range(91, 111)  # characters of a story, from 1, where none has ended
 MASKS: dict[str, dict[str, int]] = {  # by its name
     "causal": {"window": 8},
     "window": {"window": 3},
     "kept": {"window": 3, "keep_first": 1},
 }
-LENGTHS = tuple(2**power for power in range(10, 18))
 STYLES = ((chart.INK, ":"), (chart.ACCENT_2, "--"), (chart.ACCENT, "--"), (chart.ACCENT, "-"))
 
 
@@ -133,98 +132,47 @@ def reach(language: str) -> str:
         return chart.finish(figure, f"{KEY}-reach", text["title"], text["desc"])
 
 
-def shares(name: str) -> list[float]:
-    """Return a model's cache as a share of what it would be without windows, by length."""
-    config, whole = load_models()[name].config, all_global(name)
-    return [kv_cache_bytes(config, m) / kv_cache_bytes(whole, m) for m in LENGTHS]
-
-
-def share(language: str) -> str:
-    """Draw what part of the cache is left, by length of the text."""
-    text = texts(__file__, "share", language)
-    with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 240)
-        axes = chart.panel(figure, 46, 28, 244, 162)
-        axes.set(xscale="log", xlim=(LENGTHS[0], LENGTHS[-1]), ylim=(0, 1.05))
-        for name, (colour, style) in zip(MODELS, STYLES, strict=True):
-            (line,) = axes.plot(LENGTHS, shares(name), color=colour, linestyle=style)
-            line.set_gid(f"part:{name.replace(' ', '-')}")
-            end = shares(name)[-1] + 0.02 * (name == MODELS[-1])  # above the axis
-            axes.text(1.45e5, end, name, ha="left", va="center", color=chart.INK)
-        named = zip((1024, 8192, 65536), ("1k", "8k", "64k"), strict=True)
-        chart.set_ticks(axes, "x", dict(named))
-        percent = zip((0.25, 0.5, 0.75, 1), ("25%", "50%", "75%", "100%"), strict=True)
-        chart.set_ticks(axes, "y", dict(percent))
-        axes.text(0, 1.09, text["up"], transform=axes.transAxes, ha="left", va="center")
-        axes.text(1, -0.2, text["right"], transform=axes.transAxes, ha="right", va="center")
-        return chart.finish(figure, f"{KEY}-share", text["title"], text["desc"])
-
-
-@cache
-def by_window() -> dict[str, list[float]]:
-    """Return the nats of a late character, by window, in three cases."""
-    return {
-        "window": [nats(window) for window in SEEN],
-        "first": [nats(window, 0) for window in SEEN],
-        "all": [nats(10_000)] * len(SEEN),
-    }
-
-
-def sink(language: str) -> str:
-    """Draw what the trained model loses in a window, with its first token and without."""
-    text, found = texts(__file__, "sink", language), by_window()
-    with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 225)
-        axes = chart.panel(figure, 46, 28, 340, 147)
-        axes.set(yscale="log", xlim=(12, 104), ylim=(0.02, 6))
-        styles = {"window": (chart.ACCENT_2, "-"), "first": (chart.ACCENT, "-")}
-        styles["all"] = (chart.INK, ":")
-        for name, (colour, style) in styles.items():
-            (line,) = axes.plot(SEEN, found[name], color=colour, linestyle=style)
-            line.set_gid(f"part:{name}")
-        axes.text(72, 2.1, text["window"], ha="left", va="center", color=chart.INK)
-        axes.text(14, 0.5, text["first"], ha="left", va="center", color=chart.INK)
-        axes.text(14, 0.052, text["all"], ha="left", va="center", color=chart.INK)
-        chart.set_ticks(axes, "x", {x: str(x) for x in (16, 32, 48, 64, 80, 96)})
-        chart.set_ticks(axes, "y", {0.03: "0.03", 0.1: "0.1", 0.3: "0.3", 1: "1", 3: "3"})
-        axes.text(0, 1.08, text["up"], transform=axes.transAxes, ha="left", va="center")
-        axes.text(1, -0.23, text["right"], transform=axes.transAxes, ha="right", va="center")
-        return chart.finish(figure, f"{KEY}-sink", text["title"], text["desc"])
-
-
-@cache
 def by_place() -> dict[str, list[float]]:
-    """Return the nats of a character by its place in a story, its last newline left out."""
-    window, end = WINDOWS[0], ends()
-    settings: dict[str, dict[str, int]] = {"all": {}, "window": {"window": window}}
-    settings["first"] = {"window": window, "keep_first": 1}
-    found = {}
-    for name, setting in settings.items():
-        means = lost(model(**setting)).where(~end, torch.nan).nanmean(0)
-        found[name] = [means[place - 1].item() for place in PLACES]
+    """Return the nats of a character by its place in a story, and at last those of its newline."""
+    end, found = ends(), {}
+    settings: dict[str, dict[str, int]] = {"first": {"window": CUT, "keep_first": 1}}
+    for name, setting in (settings | {"all": {}, "window": {"window": CUT}}).items():
+        nats = lost(model(**setting))
+        means = nats.where(~end, torch.nan).nanmean(0)
+        found[name] = [means[place - 1].item() for place in PLACES] + [nats[end].mean().item()]
     return found
 
 
 def cut(language: str) -> str:
     """Draw the loss before and after the window has filled, with the first token and without."""
-    text, found = texts(__file__, "cut", language), by_place()
+    text, guess = texts(__file__, "cut", language), math.log(len(ALPHABET))
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(400, 200)
-        axes = chart.panel(figure, 46, 28, 340, 122)
+        axes, end = chart.panel(figure, 36, 28, 244, 122), chart.panel(figure, 334, 28, 60, 122)
         axes.set(xlim=(PLACES[0] - 0.5, PLACES[-1] + 0.5), ylim=(0, 0.8))
+        end.set(xlim=(0, 1), ylim=(0, 8))
         styles = {"first": (chart.ACCENT, "-", 3.5), "all": (chart.INK, ":", 1.5)}
         styles["window"] = (chart.ACCENT_2, "-", 1.5)
-        for name, (colour, style, width) in styles.items():
-            (line,) = axes.plot(PLACES, found[name], color=colour, linestyle=style, linewidth=width)
-            line.set_gid(f"part:{name}")
+        for name, nats in by_place().items():
+            colour, style, width = styles[name]
+            (drawn,) = axes.plot(PLACES, nats[:-1], color=colour, linestyle=style, linewidth=width)
+            drawn.set_gid(f"part:{name}")
+            (mark,) = end.plot((0.2, 0.8), nats[-1:] * 2, color=colour, linewidth=2 * width)
+            mark.set_gid(f"part:{name}-last")
         axes.axvline(BEGIN + 0.5, color=chart.INK, linewidth=1, linestyle="--")
         axes.text(BEGIN, 0.72, text["full"], ha="right", va="center", color=chart.INK)
         axes.text(BEGIN + 1, 0.72, text["window"], ha="left", va="center", color=chart.INK)
-        axes.text(PLACES[0], 0.4, text["both"], ha="left", va="center", color=chart.INK)
-        chart.set_ticks(axes, "x", {x: str(x) for x in (81, 91, 101, 110)})
+        for y, line in zip((0.5, 0.4), text["both"], strict=True):
+            axes.text(PLACES[0], y, line, ha="left", va="center", color=chart.INK)
+        end.axhline(guess, color=chart.INK, linewidth=1, linestyle="--")
+        end.text(0.5, guess + 0.8, text["guess"], ha="center", va="center", color=chart.INK)
+        chart.set_ticks(axes, "x", {x: str(x) for x in (91, 96, 101, 106)})
         chart.set_ticks(axes, "y", {0: "0", 0.2: "0.2", 0.4: "0.4", 0.6: "0.6"})
+        chart.set_ticks(end, "x", {})
+        chart.set_ticks(end, "y", {y: text["unit"].format(y=y) for y in (0, 4, 8)})
         axes.text(0, 1.1, text["up"], transform=axes.transAxes, ha="left", va="center")
         axes.text(1, -0.27, text["right"], transform=axes.transAxes, ha="right", va="center")
+        end.text(1, -0.27, text["last"], transform=end.transAxes, ha="right", va="center")
         return chart.finish(figure, f"{KEY}-cut", text["title"], text["desc"])
 
 
@@ -233,7 +181,5 @@ FIGURES: dict[str, Callable[[str], str]] = {
     "path": path,
     "slots": slots,
     "reach": reach,
-    "share": share,
-    "sink": sink,
     "cut": cut,
 }

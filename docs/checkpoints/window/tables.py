@@ -38,7 +38,7 @@ from docs._kit.text import texts
 
 from .benchmark import (
     BEGIN,
-    FITTED,
+    CUT,
     HEAD_DIM,
     HEADS,
     JUDGED,
@@ -48,44 +48,32 @@ from .benchmark import (
     STEPS,
     STORIES,
     WIDE,
-    WINDOWS,
-    influence,
-    model_of,
 )
 from .benchmark import WINDOW as LOCAL
 
 # what each counter keeps when told W = 4, and what of it was run: all, the way to a kernel, nothing
-WAYS = {4: "W", 5: "W + 1", 7: "2W − 1", 9: "2W + 1"}
+WAYS = {4: "W", 5: "W + 1"}
 READ = ("vllm", "llama.cpp", "flash", "flex recipe", "mistral paper")
-PASSED = ("transformers to flash", "mimo", "t5gemma to flash")
-UNSHOWN = ("transformers cache", "gpt neo")  # told in the row of the mask; W too
-TWO_SIDED = "transformers two-sided"  # the first of those that look both ways
-MODELS = ("Gemma-3-27B", "gpt-oss-120b", "Olmo-3-7B", "Mistral-7B v0.1")
-LENGTHS = (1024, 32_768, 131_072)
+PASSED = ("transformers to flash", "mimo")
+UNSHOWN = ("transformers cache",)  # told in the row of the mask
+MODELS = ("Gemma-3-27B", "gpt-oss-120b")
+LENGTH_OF_TEXT = 131_072
 STREAMS, TOLD, RECENT = 16, 8, 64  # texts of several stories, and the window that reads them
 
 
-def counts(language: str, *, two_sided: bool = False) -> str:
+def counts(language: str) -> str:
     """Return how many keys a query sees, by who counts them."""
     text, told = texts(__file__, "counts", language), texts(__file__, "counters", language)
-    found = example("checkpoints/window/counts")["found"]
-    names = list(found)
-    start = names.index(TWO_SIDED)
     rows = [
         (
             told[name.replace(" ", "_").replace(".", "_")],
-            WAYS[found[name]],
+            WAYS[keys],
             text["read" if name in READ else "passed" if name in PASSED else "run"],
         )
-        for name in (names[start:] if two_sided else names[:start])
+        for name, keys in example("checkpoints/window/counts")["found"].items()
         if name not in UNSHOWN
     ]
     return table(text["header"], rows, words=(0, 2))
-
-
-def two_sided(language: str) -> str:
-    """Return how many keys a query of an encoder sees, by who counts them."""
-    return counts(language, two_sided=True)
 
 
 def all_global(name: str) -> KVConfig:
@@ -103,40 +91,19 @@ def gib(name: str, length: int) -> tuple[float, float]:
     return some, whole
 
 
-def sizes(language: str) -> str:
-    """Return what the caches of four models take at three lengths."""
-    text = texts(__file__, "sizes", language)
-    rows = []
-    for name in MODELS:
-        config = load_models()[name].config
-        window = f"{config.window:,}"
-        pattern = text[name.partition("-")[0]].format(window=window)
-        pairs = (gib(name, length) for length in LENGTHS)
-        cells = (text["of"].format(some=f"{a:.2f}", whole=f"{b:.2f}") for a, b in pairs)
-        rows.append((name, pattern, *cells))
-    return f"{table(text['header'], rows, words=(0, 1))}\n\n{text['caption']}"
-
-
 def mean(quantity: str, layers: str) -> float:
     """Return the mean over seeds of what was measured of a pattern of layers."""
     found = load(__file__)["layers"]
     return sum(found(quantity, layers=layers, seed=seed) for seed in SEEDS) / len(SEEDS)
 
 
-def between(quantity: str, layers: str) -> str:
-    """Return the least and the greatest of what was measured of a pattern of layers."""
-    found = load(__file__)["layers"]
-    values = sorted(found(quantity, layers=layers, seed=seed) for seed in SEEDS)
-    shown = [f"{100 * x:.0f}%" if quantity == "beyond" else f"{x:.2f}" for x in values]
-    return " … ".join(dict.fromkeys((shown[0], shown[-1])))
-
-
 def trained(language: str) -> str:
     """Return what a story costs models whose layers were trained with windows."""
     text = texts(__file__, "trained", language)
-    quantities = ("loss", "owner", "colour again", "dream", "beyond")
+    quantities = ("loss", "owner", "colour again", "dream")
     rows = [
-        (text[layers], *(between(quantity, layers) for quantity in quantities)) for layers in LAYERS
+        (text[layers], *(f"{mean(quantity, layers):.2f}" for quantity in quantities))
+        for layers in LAYERS
     ]
     said = text["caption"].format(
         steps=f"{STEPS:,}", seeds=len(SEEDS), stories=STORIES, window=LOCAL
@@ -184,38 +151,6 @@ def held_out() -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def nats(window: int, keep: int | None = None, *, empty: bool = False) -> float:
-    """Return the nats of a character in the last part of a story, by what a query sees.
-
-    Args:
-        window: Of both layers.
-        keep: A position that every query sees besides; none if None.
-        empty: Whether the value of position 0 is zero, so that its weight carries nothing.
-    """
-    n = held_out()[0].size(1)
-    mask = sliding_window_mask(n, window=window)
-    if keep is not None:
-        mask |= (torch.arange(n) == keep) & torch.ones(n, n, dtype=torch.bool).tril()
-
-    def attend(q: Tensor, k: Tensor, v: Tensor, *_: object) -> Tensor:
-        if empty:
-            v = torch.cat((torch.zeros_like(v[:, :, :1]), v[:, :, 1:]), dim=2)
-        return F.scaled_dot_product_attention(q, k, v, mask)
-
-    made = model()
-    for block in made.blocks:
-        block.attention.attend = attend
-    return judged(made)
-
-
-@torch.no_grad()
-def judged(made: DecoderModel) -> float:
-    """Return what a model loses on a character of the last part of a story."""
-    tokens, targets = held_out()
-    return F.cross_entropy(made(tokens)[:, BEGIN:].mT, targets[:, BEGIN:]).item()
-
-
-@torch.no_grad()
 def lost(made: DecoderModel) -> Tensor:
     """Return the nats of each character of each held-out story, NaN where it has ended."""
     tokens, targets = held_out()
@@ -230,58 +165,70 @@ def ends() -> Tensor:
     return torch.arange(targets.size(1)) == last
 
 
-@torch.no_grad()
-def at_the_cut() -> dict[str, str]:
-    """Return what happens just after the first window of the table has filled, and at the end."""
-    window, end = model(window=WINDOWS[0]), ends()
-    whole, cut = lost(model()), lost(window)
-    soon = torch.zeros_like(end)
-    soon[:, BEGIN : BEGIN + 10] = True
-    soon &= ~end
-    late = cut[:, BEGIN:]
-    guesses = window(held_out()[0])[end].softmax(dim=-1).mean(0)
-    return {
-        "end": f"{cut[end].mean().item():.1f}",
-        "end_share": f"{100 * (cut[end].sum() / late.nansum()).item():.0f}%",
-        "soon": f"{(cut[soon].mean() / whole[soon].mean()).item():.0f}",
-        "space": f"{100 * guesses[ALPHABET.index(' ')].item():.1f}%",
-        "usual": f"{whole.nanmean().item():.2f}",
-    }
+def seeing(keep: int | None = None, *, empty: bool = False) -> DecoderModel:
+    """Return the trained model with a window in which a query sees one position besides.
 
+    Args:
+        keep: The position; none if None.
+        empty: Whether the value of position 0 is zero, so that its weight carries nothing.
+    """
+    n = held_out()[0].size(1)
+    mask = sliding_window_mask(n, window=CUT)
+    if keep is not None:
+        mask |= (torch.arange(n) == keep) & torch.ones(n, n, dtype=torch.bool).tril()
 
-def cases(window: int) -> dict[str, float]:
-    """Return the nats of a late character in each case of the table."""
-    moved = model(window=window, keep_first=1)
-    renumber(moved, window, 1)
-    fitted = load(__file__)["sinks"]
-    return {
-        "all": nats(10_000),
-        "window": nats(window),
-        "first": nats(window, 0),
-        "second": nats(window, 1),
-        "empty": nats(window, 0, empty=True),
-        "logit": fitted("loss", window=window, way="logit"),
-        "logit and value": fitted("loss", window=window, way="logit and value"),
-        "moved": judged(moved),
-    }
+    def attend(q: Tensor, k: Tensor, v: Tensor, *_: object) -> Tensor:
+        if empty:
+            v = torch.cat((torch.zeros_like(v[:, :, :1]), v[:, :, 1:]), dim=2)
+        return F.scaled_dot_product_attention(q, k, v, mask)
+
+    made = model()
+    for block in made.blocks:
+        block.attention.attend = attend
+    return made
 
 
 @cache
-def all_cases() -> dict[int, dict[str, float]]:
-    """Return the cases of each window of the table."""
-    return {window: cases(window) for window in WINDOWS}
+def cases() -> dict[str, tuple[float, float]]:
+    """Return the nats of late characters and of the newline that ends a story, by what is seen."""
+    models = {
+        "all": model(),
+        "window": model(window=CUT),
+        "second": seeing(1),
+        "first": model(window=CUT, keep_first=1),
+        "empty": seeing(0, empty=True),
+    }
+    end, found = ends(), {}
+    for name, made in models.items():
+        nats = lost(made)
+        late = nats.where(~end, torch.nan)[:, BEGIN:]
+        found[name] = (late.nanmean().item(), nats[end].mean().item())
+    return found
 
 
 def first(language: str) -> str:
     """Return what the trained model loses without its first token, and what brings it back."""
-    text, found = texts(__file__, "first", language), all_cases()
-    rows = [
-        (text[name.replace(" ", "_")], *(f"{found[window][name]:.3f}" for window in WINDOWS))
-        for name in found[WINDOWS[0]]
-    ]
-    header = [text["case"], *(text["window_of"].format(window=window) for window in WINDOWS)]
-    said = text["caption"].format(begin=BEGIN + 1, judged=JUDGED, stories=FITTED[0])
-    return f"{table(header, rows)}\n\n{load(__file__)['sinks'].caption(said, language)}"
+    text = texts(__file__, "first", language)
+    rows = [(text[name], f"{late:.3f}", f"{end:.3f}") for name, (late, end) in cases().items()]
+    said = text["caption"].format(judged=JUDGED)
+    return f"{table(text['header'], rows)}\n\n{said}"
+
+
+@torch.no_grad()
+def at_the_cut() -> dict[str, str]:
+    """Return what happens just after the first window of the table has filled, and at the end."""
+    window, end = model(window=CUT), ends()
+    whole, cut = lost(model()), lost(window)
+    soon = torch.zeros_like(end)
+    soon[:, BEGIN : BEGIN + 10] = True
+    soon &= ~end
+    guesses = window(held_out()[0])[end].softmax(dim=-1).mean(0)
+    return {
+        "end": f"{cut[end].mean().item():.1f}",
+        "soon": f"{(cut[soon].mean() / whole[soon].mean()).item():.0f}",
+        "space": f"{100 * guesses[ALPHABET.index(' ')].item():.1f}%",
+        "usual": f"{whole.nanmean().item():.2f}",
+    }
 
 
 @cache
@@ -296,68 +243,6 @@ def streams() -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def streamed(*, renumbered: bool = False, **setting: int) -> tuple[float, ...]:
-    """Return the nats of a character of the first 100, and of those after 200.
-
-    These three times: all, those with a newline among the last 64 characters, those without.
-    """
-    tokens, targets = streams()
-    made = model(**setting)
-    if renumbered:
-        renumber(made, setting["window"], setting["keep_first"])
-    lost = F.cross_entropy(made(tokens).mT, targets, reduction="none")
-    at = torch.arange(tokens.size(1)).expand_as(tokens)
-    newline = torch.where(tokens == 0, at, -RECENT).cummax(dim=1).values
-    late, near = at >= 200, at - newline < RECENT
-    parts = (at < 100, late, late & near, late & ~near)
-    return tuple(lost[part].mean().item() for part in parts)
-
-
-def renumber(made: DecoderModel, window: int, keep: int) -> None:
-    """Let a model count positions within its cache, as StreamingLLM does.
-
-    Distances within the window stay as they are; a query is as far from the first keys as their
-    places in the cache are apart.
-    """
-    turn = RotaryEmbedding(EMBED_DIM // NUM_HEADS)
-
-    def attend(q: Tensor, k: Tensor, v: Tensor, *_: object) -> Tensor:
-        n = q.size(2)
-        at = torch.arange(n)
-        keys = turn.rotate(k, k, at)[0]
-        near = turn.rotate(q, q, at)[0] @ keys.mT  # b h n n
-        in_cache = at.clamp(max=keep + window - 1)
-        far = turn.rotate(q, q, in_cache)[0] @ keys[:, :, :keep].mT  # b h n keep
-        scores = torch.cat((far, near[..., keep:]), dim=-1) / q.size(-1) ** 0.5
-        mask = sliding_window_mask(n, window=window, keep_first=keep)
-        return scores.masked_fill(~mask, float("-inf")).softmax(dim=-1) @ v
-
-    for block in made.blocks:
-        block.attention.rotary, block.attention.attend = None, attend
-
-
-@cache
-def all_streams() -> dict[str, tuple[float, ...]]:
-    """Return the nats of a character in each case of the table of streams."""
-    window = {"window": RECENT}
-    return {
-        "all": streamed(),
-        "window": streamed(**window),
-        "first": streamed(**window, keep_first=1),
-        "four": streamed(**window, keep_first=4),
-        "renumbered": streamed(**window, keep_first=4, renumbered=True),
-    }
-
-
-def stream(language: str) -> str:
-    """Return what several stories in a row cost."""
-    text = texts(__file__, "stream", language)
-    found = all_streams().items()
-    rows = [(text[name], *(f"{x[i]:.2f}" for i in (0, 2, 3))) for name, x in found]
-    return f"{table(text['header'], rows)}\n\n{text['caption']}"
-
-
-@torch.no_grad()
 def newline_weight() -> tuple[list[float], float]:
     """Return what each head of layer 2 gives the newline late in a story, and an even share."""
     tokens, targets = held_out()
@@ -369,11 +254,12 @@ def newline_weight() -> tuple[list[float], float]:
     return sorted(by_head.tolist()), even.item()
 
 
-def in_one_layer(layer: int) -> float:
-    """Return the nats of a late character with the first window of the table in one layer."""
-    made = model()
-    made.blocks[layer].attention.window = WINDOWS[0]
-    return judged(made)
+@torch.no_grad()
+def streamed(**setting: int) -> float:
+    """Return the nats of a character in several stories in a row, after the 200th."""
+    tokens, targets = streams()
+    found = F.cross_entropy(model(**setting)(tokens).mT, targets, reduction="none")
+    return found[:, 200:].mean().item()
 
 
 def by_way_of_sleeps() -> tuple[float, float, float]:
@@ -391,27 +277,21 @@ def by_way_of_sleeps() -> tuple[float, float, float]:
 
 TABLES: dict[str, Callable[[str], str]] = {
     "counts": counts,
-    "two_sided": two_sided,
-    "sizes": sizes,
     "trained": trained,
     "spent": spent,
     "first": first,
-    "stream": stream,
 }
 
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    found, told = all_cases()[WINDOWS[0]], all_streams()
+    found = cases()
     weights, even = newline_weight()
-    gemma, whole = gib(MODELS[0], LENGTHS[-1])
+    (gemma, gemma_all), (oss, oss_all) = (gib(name, LENGTH_OF_TEXT) for name in MODELS)
     timed = load(__file__)["time"]
-    harm = found["window"] - found["all"]
-    good = {name: (found["window"] - nats) / harm for name, nats in found.items()}
     animal, half, by_sleeps = by_way_of_sleeps()
     sizes = example("checkpoints/window/reach")["gradient"](4)
     sizes = sizes / sizes.sum()
-    untrained = [influence(model_of(LAYERS["local-local"], seed).eval()) for seed in SEEDS]
     return at_the_cut() | {
         "blocks": f"{100 * timed('time', way='blocks') / timed('time', way='causal'):.0f}%",
         "animal": f"{animal:.2f}",
@@ -419,32 +299,23 @@ def numbers() -> dict[str, str]:
         "even": f"{100 * even:.0f}%",
         "flex": f"{100 * timed('time', way='flex') / timed('time', way='causal'):.0f}%",
         "gemma": f"{gemma:.1f} GiB",
-        "gemma_all": f"{whole:.0f} GiB",
+        "gemma_all": f"{gemma_all:.0f} GiB",
         "guess": f"{math.log(len(ALPHABET)):.2f}",
         "half": f"{half:.2f}",
-        "in_layer_1": f"{in_one_layer(0):.3f}",
-        "in_layer_2": f"{in_one_layer(1):.3f}",
-        "length": f"{LENGTHS[-1]:,}",
+        "length": f"{LENGTH_OF_TEXT:,}",
         "ln_5": f"{math.log(5):.2f}",
         "ln_8": f"{math.log(8):.2f}",
         "ln_12": f"{math.log(12):.2f}",
         "mask_slower": f"{timed('time', way='mask') / timed('time', way='causal'):.1f}",
-        "part": f"{100 * good['empty']:.0f}%",
-        "part_number": f"{100 * good['logit']:.0f}%",
-        "part_value": f"{100 * good['logit and value']:.0f}%",
         "reach_beyond": f"{100 * sizes[8:].sum().item():.0f}%",
-        "reach_near": f"{100 * sizes[1:8].mean().item():.0f}%",
-        "reach_self": f"{100 * sizes[0].item():.0f}%",
-        "stream_far": f"{told['window'][3]:.2f}",
-        "stream_far_first": f"{told['first'][3]:.2f}",
-        "stream_near": f"{told['window'][2]:.2f}",
-        "stream_near_first": f"{told['first'][2]:.2f}",
-        "stream_all": f"{told['all'][1]:.1f}",
-        "stream_window": f"{told['window'][1]:.1f}",
-        "times": f"{found['window'] / found['all']:.0f}",
-        "trained_beyond": f"{100 * mean('beyond', 'local-local'):.0f}%",
+        "oss": f"{oss:.1f} GiB",
+        "oss_all": f"{oss_all:.0f} GiB",
+        "rest": f"{found['window'][0]:.2f}",
+        "rest_empty": f"{found['empty'][0]:.2f}",
+        "stream_all": f"{streamed():.1f}",
+        "stream_first": f"{streamed(window=RECENT, keep_first=1):.1f}",
+        "stream_window": f"{streamed(window=RECENT):.1f}",
         "transformers": ".".join(version("transformers").split(".")[:2]),
-        "untrained_beyond": f"{100 * sum(untrained) / len(untrained):.0f}%",
         "weight": f"{100 * weights[-1]:.0f}%",
         "weight_second": f"{100 * weights[-2]:.0f}%",
     }

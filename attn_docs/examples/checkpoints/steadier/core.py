@@ -1,5 +1,3 @@
-"""A sink is a gate: a dropped column of the softmax, or a sigmoid of the log-sum-exp."""
-
 import torch
 
 b, h, n, m, d, e = 2, 3, 5, 7, 4, 6
