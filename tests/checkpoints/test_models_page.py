@@ -199,6 +199,8 @@ def test_rows_are_found_by_name_and_kind(page) -> None:
     tab.focus("#models-name")
     tab.keyboard.type("gemma")
     expect(shown).to_have_count(sum("Gemma" in name for name in MODELS))
+    tab.fill("#models-name", "Gemma, qwen ,")
+    expect(shown).to_have_count(sum("Gemma" in name or "Qwen" in name for name in MODELS))
     tab.locator("#models-has").select_option("shared")
     expect(shown).to_have_count(3)
     expect(tab.locator(".models-filter output")).to_have_text(
