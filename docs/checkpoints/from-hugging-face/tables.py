@@ -24,7 +24,6 @@ from docs._kit.measured import load
 from docs._kit.text import texts
 from tests.checkpoints.families import FAMILIES, Family
 
-
 LIMIT = 1e-5  # above it two layers compute different things
 WAYS = ("whole", "cached", "padded")
 _RULES = {"Llama3Scaling": "llama3", "YaRNScaling": "yarn", "ProportionalScaling": "proportional"}
