@@ -16,7 +16,7 @@ from docs._kit import chart
 from docs._kit.text import texts
 
 KEY = "checkpoints-from-hugging-face"
-HEAD, HEADS, LENGTH, WINDOW = 128, 8, 4096, 512
+HEAD, HEADS, LENGTH, WINDOW, THETA = 128, 8, 4096, 512, 500_000.0
 ROWS = 32  # positions that are looked at between one power of two and the next
 _LEAST, _MOST = 1e-8, 3.0
 LIMIT = 1e-5  # above it two layers compute different things
@@ -25,9 +25,7 @@ LIMIT = 1e-5  # above it two layers compute different things
 class Detail(NamedTuple):
     """What a layer does that no weight says."""
 
-    theta: float = 500_000.0
     rule: bool = True
-    interleaved: bool = False
     scale: float = 1.0
     window: int = LENGTH
     rounded: torch.dtype | None = None  # to which queries, keys, values and the output are
@@ -35,8 +33,6 @@ class Detail(NamedTuple):
 
 # a head of Llama 3.1, right and with one detail wrong
 DETAILS = {
-    "theta": (Detail(), Detail(theta=10_000.0)),
-    "pairs": (Detail(), Detail(interleaved=True)),
     "rule": (Detail(), Detail(rule=False)),
     "scale": (Detail(), Detail(scale=(144 / 128) ** 0.5)),
     "window": (Detail(window=WINDOW), Detail(window=WINDOW - 1)),
@@ -44,11 +40,9 @@ DETAILS = {
     "float32": (Detail(), Detail(rounded=torch.float32)),
 }
 _LOOKS = {
-    "theta": (chart.ACCENT_2, "-"),
-    "pairs": (chart.ACCENT, "-"),
-    "rule": (chart.ACCENT, "--"),
-    "scale": (chart.INK, ":"),
-    "window": (chart.ACCENT_2, "--"),
+    "rule": (chart.ACCENT, "-"),
+    "scale": (chart.ACCENT, "--"),
+    "window": (chart.ACCENT_2, "-"),
     "bfloat16": (chart.INK, "-"),
     "float32": (chart.INK, "-"),
 }
@@ -73,7 +67,7 @@ def outputs(detail: Detail, rows: Tensor) -> Tensor:
     """Return what a layer gives at some positions: random queries, keys and values."""
     query, key, value = _inputs()
     rule = Llama3Scaling(8.0, 8192) if detail.rule else None
-    rotary = RotaryEmbedding(HEAD, theta=detail.theta, scaling=rule, interleaved=detail.interleaved)
+    rotary = RotaryEmbedding(HEAD, theta=THETA, scaling=rule)
     keys = torch.arange(LENGTH)
     query, key = rotary(query[:, :, rows], rows), rotary(key, keys)
     mask = (keys <= rows[:, None]) & (keys > rows[:, None] - detail.window)
@@ -145,8 +139,7 @@ def off(language: str) -> str:
             lead = matplotlib.lines.Line2D((275 / 400, 284 / 400), (end, y))
             lead.set(color=_LOOKS.get(name, (chart.INK,))[0], linewidth=0.7)
             figure.add_artist(lead)
-            told = text[name].format(wrong=DETAILS["theta"][1].theta)
-            figure.text(287 / 400, y, told, va="center")
+            figure.text(287 / 400, y, text[name], va="center")
         chart.set_ticks(axes, "x", {n: f"{n:,}" for n in (4, 32, 512, 4096)})
         chart.set_ticks(axes, "y", {1e-8: "10⁻⁸", 1e-6: "10⁻⁶", 1e-4: "10⁻⁴", 0.01: "10⁻²", 1: "1"})
         figure.text(274 / 400, 12 / height, text["right"], ha="right", va="baseline")

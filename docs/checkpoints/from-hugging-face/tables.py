@@ -1,6 +1,5 @@
-"""What loads and is wrong, what rounding does, and the families: what sets their layers apart."""
+"""What loads and is wrong, and the families: what sets their layers apart."""
 
-import math
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from functools import cache, partial
@@ -24,8 +23,6 @@ from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 from tests.checkpoints.families import FAMILIES, Family
-
-from .benchmark import APART, HEADS, LENGTH
 
 LIMIT = 1e-5  # above it two layers compute different things
 WAYS = ("whole", "cached", "padded")
@@ -140,25 +137,6 @@ def blind(language: str) -> str:
     return table(header, rows)
 
 
-def rounding(language: str) -> str:
-    """Return the table of one rounding's size: by head size, and by how far tokens are apart."""
-    text, measured = texts(__file__, "rounding", language), load(__file__)["rounding"]
-    header = [text["head"], *(f"{step * (LENGTH - 1):,}" for step in APART)]
-    rows = [
-        (str(head), *(power(measured("off", head=head, apart=step)) for step in APART))
-        for head in HEADS
-    ]
-    caption = measured.caption(text["caption"].format(transformers=_transformers()), language)
-    return f"{table(header, rows)}\n\n{caption}"
-
-
-def power(value: float) -> str:
-    """Return a small number with one digit, as 5 · 10⁻⁴."""
-    digit, exponent = f"{value:.0e}".split("e-")
-    raised = str(int(exponent)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{digit} · 10⁻{raised}"
-
-
 def families(language: str, layers: Collection[str] = tuple(SEPARATE)) -> str:
     """Return the table of the layers that are converted: those with four projections."""
     text, measured = texts(__file__, "families", language), load(__file__)["families"]
@@ -201,14 +179,9 @@ def numbers() -> dict[str, str]:
     measured = load(__file__)["families"]
     worst = max(value["value"] for value in measured.values)
     caught = example("checkpoints/from_hugging_face/caught")
-    near, *_, far = (load(__file__)["rounding"]("off", head=HEADS[-1], apart=n) for n in APART)
     return {
         "classes": str(len(CONVERTERS)),
         "other_layouts": str(len(OTHERS)),
-        "pencil": f"{6 * (128 / 168) ** 0.5:.2f}",
-        "pencil_ratio": f"{math.exp(6 - 6 * (128 / 168) ** 0.5):.1f}",
-        "rounding_far": power(far),
-        "rounding_near": power(near),
         "scale_27b": f"{(144 / 128) ** 0.5:.2f}",
         "scale_27b_3": f"{(168 / 128) ** 0.5:.2f}",
         "sixty": str(caught["x"].size(1)),
@@ -222,5 +195,4 @@ TABLES: dict[str, Callable[[str], str]] = {
     "blind": blind,
     "families": families,
     "others": others,
-    "rounding": rounding,
 }

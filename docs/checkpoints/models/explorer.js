@@ -33,8 +33,9 @@
 
   const update = () => {
     const [name, has] = ["name", "has"].map(field => form.elements.namedItem(field).value.trim().toLowerCase())
+    const names = name.split(",").map(one => one.trim()).filter(Boolean) // any of them
     for (const row of rows) {
-      const fits = text(row, 0).toLowerCase().includes(name)
+      const fits = !names.length || names.some(one => text(row, 0).toLowerCase().includes(one))
       row.hidden = !(fits && (!has || row.dataset.has.split(" ").includes(has)))
     }
     const shown = rows.filter(row => !row.hidden).length

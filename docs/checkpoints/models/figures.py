@@ -1,11 +1,11 @@
-"""The figures of the chapter on models: caches as a text grows, and a token at 128k by year."""
+"""The figure of the chapter on models: what a token costs at 128k, by year."""
 
 import math
 from collections.abc import Callable
 
 import drawsvg
 
-from attn_docs import KVModel, kv_cache_bytes
+from attn_docs import KVModel
 from docs._kit.draw import ACCENT, ACCENT_2, INK, canvas, finish, write
 from docs._kit.text import texts
 
@@ -13,20 +13,21 @@ from .tables import LENGTHS, MODELS, digits, group, kib
 
 KEY = "checkpoints-models"
 YEARS = range(2017, 2027)
-LEAST, MOST = 0.95, 6000.0  # KiB, the ends of the scale
+LEAST, MOST = 1.7, 9000.0  # KiB, the ends of the scale
 TICKS = (4, 16, 64, 256, 1024, 4096)
-LEFT, TOP, TALL = 46, 92, 236
-EARLY, LATE, CROWDED = 24, 50, 2023  # width of a year before the first with many models, and after
+LEFT, TOP, TALL = 40, 120, 236
+EARLY, LATE, CROWDED = 17, 62, 2023  # width of a year before the first with many models, and after
+SHOWN = (2017, 2020, *range(CROWDED, YEARS[-1] + 1))  # years with a label
 SIDE = 6  # of a dot
 BESIDE = 5.5  # from dot to dot of one group, year and value
 # where a model's name stands beside its dot, and whether a line leads to it
 NAMED = {
-    "GPT-3 175B": (-8, 0, "end", False),
-    "Llama-3.1-405B": (0, -11, "middle", False),
-    "Mistral-7B v0.1": (0, 13, "middle", False),
-    "Gemma-3-1B": (0, 13, "middle", False),
-    "Gemma-4-E2B": (12, 37, "end", True),
-    "DeepSeek-V4-Flash": (6, 52, "end", True),
+    "GPT-3 175B": (0, -12, "middle", False),
+    "BLOOM 176B": (9, 8, "start", False),
+    "Llama-3.1-405B": (6, -12, "middle", False),
+    "Hy3-preview": (4, -12, "middle", False),
+    "Mistral-7B v0.1": (0, 14, "middle", False),
+    "DeepSeek-V4-Flash": (8, 33, "end", True),
 }
 # fill and outline of each group, from what caches most to what caches least
 GROUPS = {
@@ -87,18 +88,20 @@ def moved(language: str) -> str:
     end = LEFT + sum(map(wide, YEARS))
     drawing = canvas(end, TOP + TALL + 40)
     for row, name in enumerate(GROUPS):
-        x, y = (6, 8 + 18 * row) if row < 3 else (end / 2 + 6, 8 + 18 * (row - 3))
-        drawing.append(_dot(x, y, name))
-        write(drawing, text["groups"][row], x + 10, y, 12, text_anchor="start")
-    write(drawing, text["y"], 0, TOP - 18, 12, text_anchor="start")
+        drawing.append(_dot(6, 8 + 17 * row, name))
+        write(drawing, text["groups"][row], 16, 8 + 17 * row, 12, text_anchor="start")
+    write(drawing, text["y"], 0, TOP - 16, 12, text_anchor="start")
     for tick in TICKS:
         y = height(tick)
         line = {"stroke": INK, "stroke_opacity": 0.2, "stroke_width": 1, "data_tick": tick}
         drawing.append(drawsvg.Line(LEFT, y, end, y, **line))
         write(drawing, f"{tick:,}", LEFT - 6, y, 12, text_anchor="end")
-    for year in YEARS:
-        shown = str(year) if year >= CROWDED else f"'{year % 100}"
-        write(drawing, shown, across(year), TOP + TALL + 14, 12)
+    for year in YEARS[CROWDED - YEARS[0] :]:
+        x = across(year) - wide(year) / 2
+        line = {"stroke": INK, "stroke_opacity": 0.12, "stroke_width": 1}
+        drawing.append(drawsvg.Line(x, TOP, x, TOP + TALL, **line))
+    for year in SHOWN:
+        write(drawing, str(year), across(year), TOP + TALL + 14, 12)
     for name, model in MODELS.items():
         x, y = place(name)
         if name in NAMED:
@@ -111,65 +114,4 @@ def moved(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-moved", text["title"], desc, zoom=1.5)
 
 
-# the five models of core.py: colour, dashes, and how far below the line's end the name stands
-CURVES = {
-    "Llama-3.1-8B": (INK, "", -6),
-    "gpt-oss-20b": (ACCENT, "", -6),
-    "DeepSeek-V3.2": (ACCENT_2, "", 2),
-    "Qwen3-Next-80B": (INK, "5 4", 8),
-    "DeepSeek-V4-Flash": (ACCENT_2, "5 4", 0),
-}
-DOUBLINGS = (7, 20)  # from 128 tokens to a million
-BYTES = (21, 38)  # from 2 MiB to 256 GiB, as powers of two
-X_TICKS = {7: "128", 10: "1k", 13: "8k", 16: "64k", 19: "512k"}
-Y_TICKS = {22: "4 MiB", 26: "64 MiB", 30: "1 GiB", 34: "16 GiB", 38: "256 GiB"}
-PLOT = (58, 30, 208, 220)  # left, top, width and height
-
-
-def at_length(doublings: float) -> float:
-    """Return where so many doublings of one token are on the axis of lengths."""
-    left, _, width, _ = PLOT
-    return left + width * (doublings - DOUBLINGS[0]) / (DOUBLINGS[1] - DOUBLINGS[0])
-
-
-def at_bytes(doublings: float) -> float:
-    """Return where so many doublings of one byte are on the axis of bytes."""
-    _, top, _, tall = PLOT
-    return top + tall * (BYTES[1] - doublings) / (BYTES[1] - BYTES[0])
-
-
-def length(language: str) -> str:
-    """Draw the whole cache of five models against the length of the text."""
-    text = texts(__file__, "length", language)
-    left, top, width, tall = PLOT
-    drawing = canvas(394, top + tall + 40)
-    write(drawing, text["y"], 0, 8, 12, text_anchor="start")
-    for power, shown in Y_TICKS.items():
-        y = at_bytes(power)
-        line = {"stroke": INK, "stroke_opacity": 0.2, "stroke_width": 1, "data_tick": power}
-        drawing.append(drawsvg.Line(left, y, left + width, y, **line))
-        write(drawing, shown, left - 6, y, 12, text_anchor="end")
-    for power, shown in X_TICKS.items():
-        write(drawing, shown, at_length(power), top + tall + 14, 12)
-    write(drawing, text["x"], left + width / 2, top + tall + 32, 12)
-    steps = [DOUBLINGS[0] + k / 2 for k in range(2 * (DOUBLINGS[1] - DOUBLINGS[0]) + 1)]
-    for name, (colour, dashes, below) in CURVES.items():
-        config = MODELS[name].config
-        taken = [math.log2(kv_cache_bytes(config, round(2**step))) for step in steps]
-        points = [v for s, t in zip(steps, taken, strict=True) for v in (at_length(s), at_bytes(t))]
-        look = {"stroke": colour, "stroke_width": 2, "stroke_dasharray": dashes or "none"}
-        drawing.append(drawsvg.Lines(*points, fill="none", data_model=name, **look))
-        y = at_bytes(taken[-1]) + below
-        write(drawing, name, left + width + 6, y, 12, text_anchor="start")
-    rows = text["comma"].join(
-        f"{name}: {', '.join(_taken(name, n) for n in LENGTHS)}" for name in CURVES
-    )
-    desc = text["desc"].format(rows=rows)
-    return finish(drawing.as_svg(header=""), f"{KEY}-length", text["title"], desc, zoom=1.5)
-
-
-def _taken(name: str, tokens: int) -> str:
-    return f"{kv_cache_bytes(MODELS[name].config, tokens) / 2**20:,.0f} MiB"
-
-
-FIGURES: dict[str, Callable[[str], str]] = {"length": length, "moved": moved}
+FIGURES: dict[str, Callable[[str], str]] = {"moved": moved}

@@ -338,7 +338,6 @@ def costs() -> dict[str, str]:
     long = {name: value for name, value in every.items() if reaches(MODELS[name])}
     hybrid, both = MODELS["Qwen3-Next-80B"].config, MODELS["Gemma-4-31B"].config
     _, state = hybrid.kinds
-    llama = MODELS["Llama-3.1-8B"]
     latent, remembering = MODELS["Kimi-Linear-48B"].config.kinds
     kimi = KVConfig(layers=[replace(latent, count=6), replace(remembering, count=21)])
     released = kv_cache_bytes(MODELS["Kimi-Linear-48B"].config, LENGTHS[-1])
@@ -353,31 +352,40 @@ def costs() -> dict[str, str]:
         "most": f"{digits(max(long.values()))} KiB",
         "least_name": min(long, key=lambda name: long[name]),
         "most_name": max(long, key=lambda name: long[name]),
-        "of_2024": f"{digits(every['Llama-3.1-8B'])} KiB",
-        "of_2026": f"{digits(every['Qwen3.5-9B'])} KiB",
         "hybrid_state": f"{state_bytes / 2**20:.0f} MiB",
-        "crossing": f"{round(_crossing(hybrid, llama.config), -1):,}",
         "window_tokens": f"{12 * 8 * 2 * 64 * 2 * 128 / 2**20:.0f} MiB",
         "hybrid_1k": f"{digits(kib(MODELS['Qwen3-Next-80B'], 1024))} KiB",
         "hybrid_128k": f"{digits(kib(MODELS['Qwen3-Next-80B'], LENGTHS[-1]))} KiB",
         "both": f"{kv_cache_bytes(both, LENGTHS[-1]) / 2**30:.1f} GiB",
         "half": f"{kv_cache_bytes(half, LENGTHS[-1]) / 2**30:.1f} GiB",
+        "gpt3": f"{digits(every['GPT-3 175B'])} KiB",
+        "gpt3_context": f"{MODELS['GPT-3 175B'].context:,}",
+        "gpt3_text": _text("GPT-3 175B", MODELS["GPT-3 175B"].context or 0),
+        "palm": f"{digits(every['PaLM 540B'])} KiB",
+        "large_text": _text("Llama-3.1-405B", LENGTHS[-1]),
+        "unlike": f"{digits(every['Hy3-preview'])} KiB",
+        "fit_2024": _fit("Llama-3.1-8B"),
+        "fit_2026": _fit("Qwen3.5-9B"),
         "v4": f"{kv_cache_bytes(compressed, 1_000_000) / 2**30:.1f} GiB",
         "v3": f"{kv_cache_bytes(MODELS['DeepSeek-V3'].config, 1_000_000) / 2**30:.0f} GiB",
         "index_share": f"{128 / 576:.0%}",
         "apart": f"{61 * 128 * (192 + 128) * 2 / 1024:,.0f} KiB",
         "together": f"{digits(kib(MODELS['DeepSeek-V3.2'], LENGTHS[-1]))} KiB",
-        "weights": f"{llama.weight_bytes / 2**30:.0f} GiB",
-        "user": f"{kv_cache_bytes(llama.config, 32_768) / 2**30:.0f} GiB",
-        "users": str((80 * 2**30 - llama.weight_bytes) // kv_cache_bytes(llama.config, 32_768)),
         "phi": f"{MODELS['Phi-3-mini-4k'].config.window:,}",
         "default_less": f"{1 - kv_cache_bytes(kimi, LENGTHS[-1]) / released:.0%}",
     }
 
 
-def _crossing(one: KVConfig, other: KVConfig) -> int:
-    """Return the length from which on one model caches less than another."""
-    return next(m for m in range(1, 10**6) if kv_cache_bytes(one, m) < kv_cache_bytes(other, m))
+def _fit(name: str) -> str:
+    """Return how many texts of 128k fit beside a model's weights into 80 GiB."""
+    model = MODELS[name]
+    room = 80 * 2**30 - round(2e9 * billions(model))
+    return str(room // kv_cache_bytes(model.config, LENGTHS[-1]))
+
+
+def _text(name: str, length: int) -> str:
+    """Return the GiB that one text takes."""
+    return f"{kv_cache_bytes(MODELS[name].config, length) / 2**30:.0f} GiB"
 
 
 TABLES: dict[str, Callable[[str], str]] = {"explorer": models}

@@ -2,10 +2,10 @@ from math import inf
 
 
 def layer(tokens, kv_heads=0, key_size=0, value_size=0, window=inf, index_size=0, state_bytes=0,
-          entry_size=0, per_entry=1, sequences=1):  # fmt: skip
+          entry_size=0, per_entry=1):  # fmt: skip
     elements = kv_heads * (key_size + value_size) * min(tokens, window)
     elements += index_size * tokens + entry_size * (tokens // per_entry)
-    return sequences * (2 * elements + state_bytes)  # an element of bfloat16 takes 2 bytes
+    return 2 * elements + state_bytes  # an element of bfloat16 takes 2 bytes
 
 
 MODELS = {  # the cache of all layers, in bytes, after m tokens

@@ -1,21 +1,17 @@
 from attn_docs import kv_cache_bytes, load_models
 
-config = {  # of Gemma 4 31B
-    "sliding_layers": 50, "num_key_value_heads": 16, "head_dim": 256, "sliding_window": 1024,
-    "full_layers": 10, "num_global_key_value_heads": 4, "global_head_dim": 512,
-    "attention_k_eq_v": True,  # of the full layers: k_proj's output is also the value
+config = {  # of Qwen3-Next
+    "num_key_value_heads": 2, "head_dim": 256,
+    "layer_types": (["linear_attention"] * 3 + ["full_attention"]) * 12,
 }  # fmt: skip
 
 
 def cache_bytes(config, length, itemsize=2):
-    arrays = 1 if config["attention_k_eq_v"] else 2
-    full = arrays * config["num_global_key_value_heads"] * config["global_head_dim"]
-    window = 2 * config["num_key_value_heads"] * config["head_dim"]
-    seen = min(length, config["sliding_window"])
-    elements = config["full_layers"] * full * length + config["sliding_layers"] * window * seen
-    return elements * itemsize
+    layers = len(config["layer_types"])
+    elements = 2 * config["num_key_value_heads"] * config["head_dim"]
+    return layers * elements * length * itemsize
 
 
-right = kv_cache_bytes(load_models()["Gemma-4-31B"].config, 131_072)
-print(cache_bytes(config, 131_072), right)
-#> 6207569920 11576279040
+right = kv_cache_bytes(load_models()["Qwen3-Next-80B"].config, 131_072)
+print(cache_bytes(config, 131_072) >> 20, right >> 20, "MiB")
+#> 12288 3146 MiB
