@@ -18,7 +18,7 @@ def qwen3(weights, tokens, windows, d, theta=1e6, eps=1e-6):
         own = {name: weight for name, weight in weights.items() if f"blocks.{i}." in name}
         w = {name.split(".")[-2]: weight.t() for name, weight in own.items()}
         y = norm(x, w["attention_norm"])  # b n c
-        q, k, v = ((y @ w[f"{p}_proj"]).unflatten(2, (-1, d)) for p in "qkv")  # b n h d, b n g d
+        q, k, v = ((y @ w[f"{p}_proj"]).unflatten(2, (-1, d)) for p in "qkv")  # b n h d
         q, k, v = (each.transpose(1, 2) for each in (q, k, v))  # b h n d, b g n d
         q, k = rotate(norm(q, w["q_norm"])), rotate(norm(k, w["k_norm"]))
         seen = (back >= 0) & (back < window)  # n n
