@@ -116,9 +116,15 @@ def of_kinds() -> dict[str, str]:
     for kind, place, length in asked:
         value = mean(found, kind=kind, place=place, length=length)
         told[f"{kind}_{place}_{length}"] = f"{value:.2f}"
-    looked = (("rotary", "beyond", LONGEST), ("t5", "previous", TRAINED), ("t5", "previous", LONGEST))
+    looked = (
+        ("rotary", "beyond", LONGEST),
+        ("t5", "previous", TRAINED),
+        ("t5", "previous", LONGEST),
+    )
     for kind, quantity, length in looked:
-        told[f"{kind}_{quantity}_{length}"] = f"{mean(found, quantity, kind=kind, length=length):.2f}"
+        told[f"{kind}_{quantity}_{length}"] = (
+            f"{mean(found, quantity, kind=kind, length=length):.2f}"
+        )
     for kind, change in (("t5", "window"), ("t5", "sharper"), ("alibi", "sharper")):
         value = mean(changed, kind=kind, change=change, length=LONGEST, place="near")
         told[f"{kind}_{change}"] = f"{value:.2f}"
