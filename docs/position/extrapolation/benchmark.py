@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from attn_docs import (
-    DynamicScaling,
     LinearScaling,
     Llama3Scaling,
     NTKScaling,
@@ -50,15 +49,10 @@ LONG_STEPS = {"none": 5000}  # the one that 1,500 steps do not teach the task
 RULES: dict[str, Callable[[float], RotaryScaling]] = {
     "linear": LinearScaling,
     "ntk": NTKScaling,
-    "dynamic": lambda factor: DynamicScaling(2.0, TRAINED),  # noqa: ARG005 - it finds its own
     "yarn": lambda factor: YaRNScaling(factor, TRAINED),
     "yarn_blunt": lambda factor: YaRNScaling(factor, TRAINED, attention_factor=1.0),
     "llama3": lambda factor: Llama3Scaling(factor, TRAINED),
 }
-NARROW = 20  # a window that holds fewer keys than most tokens of a first copy met in training
-TUNED, TUNED_BATCH, TUNED_RATE = 128, 8, 1e-3
-TUNED_RULES = ("plain", "linear", "ntk", "yarn")
-TUNED_STEPS = (0, 20, 100)
 STAGES = ((64, 200, 16), (128, 200, 8), (256, 300, 4))  # of the control: length, steps, batch
 
 Values = list[dict[str, object]]
@@ -156,7 +150,7 @@ def of_rules(models: dict[tuple[str, int], DecoderModel]) -> Values:
 
 
 def of_layers(models: dict[tuple[str, int], DecoderModel]) -> Values:
-    """Change one layer of a model only: YaRN of rotary ones, the cap of ALiBi; a narrow window."""
+    """Change one layer of a model only: YaRN of rotary ones, the cap of ALiBi."""
     values: Values = []
     for seed in SEEDS:
         for layer in (1, 2):
@@ -164,8 +158,6 @@ def of_layers(models: dict[tuple[str, int], DecoderModel]) -> Values:
                 other = cast("Block", model.blocks[2 - layer])
                 cast("MultiHeadAttention", other.attention).rotary.scaling = None  # type: ignore[union-attr]
                 values += accuracies(model, LONGEST, change=f"yarn in layer {layer}", seed=seed)
-        with changed(models["none", seed], window=NARROW) as model:
-            values += accuracies(model, LONGEST, change="narrow", seed=seed)
         with capped(models["alibi", seed]) as model:
             values += accuracies(model, LONGEST, change="capped", seed=seed)
     return values
@@ -190,24 +182,6 @@ def capped(model: DecoderModel) -> Iterator[DecoderModel]:
         layer.attend = before
 
 
-def of_tuning(models: dict[tuple[str, int], DecoderModel]) -> Values:
-    """Train the rotary models further on a few long sequences, under each rule."""
-    values: Values = []
-    for rule in TUNED_RULES:
-        scaling = None if rule == "plain" else RULES[rule](TUNED / TRAINED)
-        for seed in SEEDS:
-            for steps in TUNED_STEPS:
-                model = deepcopy(models["rotary", seed])
-                options: dict[str, Any] = {"length": TUNED, "batch": TUNED_BATCH}
-                options["learning_rate"] = TUNED_RATE
-                with changed(model, scaling=scaling):
-                    if steps:
-                        train_further(model, 1000 + seed, steps=steps, **options)
-                    of = {"rule": rule, "seed": seed, "steps": steps}
-                    values += accuracies(model, TUNED, **of)
-    return values
-
-
 def of_control(models: dict[tuple[str, int], DecoderModel]) -> Values:
     """Train a rotary model of the first seed further, up to the longest length."""
     lengthened = deepcopy(models["rotary", 0])
@@ -226,7 +200,6 @@ def measure() -> dict[str, Measurement]:
             "changes": of_changes(models),
             "rules": of_rules(models),
             "layers": of_layers(models),
-            "tuning": of_tuning(models),
             "control": of_control(models),
         }
         tokens = recall_at(1, torch.Generator(), length=TRAINED, distance=(8, 8)).tokens

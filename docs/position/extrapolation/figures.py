@@ -5,21 +5,21 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 import drawsvg
-import matplotlib.lines
 import matplotlib.style
 import torch
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from attn_docs import LinearScaling, YaRNScaling, apply_rotary
 from attn_docs.model.induction import load_model
 from attn_docs.position._frequencies import RotaryScaling
-from attn_docs.position.extrapolation import KINDS, TRAINED
+from attn_docs.position.extrapolation import TRAINED
 from docs._kit import chart
 from docs._kit.draw import ACCENT, ACCENT_2, INK, SOFT, canvas, finish, write
 from docs._kit.measured import load
 from docs._kit.text import Words, texts
 
-from .benchmark import LENGTHS, LONGEST, PLACES
+from .benchmark import LONGEST, PLACES
 from .tables import mean, of_seeds
 
 if TYPE_CHECKING:
@@ -27,14 +27,11 @@ if TYPE_CHECKING:
     from attn_docs.model import Block
 
 KEY = "position-extrapolation"
-_LOOKS = {
-    "near": (chart.ACCENT, "-"),
-    "half": (chart.INK, ":"),
-    "start": (chart.ACCENT_2, "--"),
-}
-PANELS = (*KINDS, "yarn")
-_WIDE, _HIGH = 72, 74  # of a panel
-_PITCH, _ROW = 96, 112  # from one to the next
+# a panel for each test; in it a row for each kind, those with one cause of failure together
+ROWS = ("alibi", "t5", "none", "learned", "sinusoidal", "rotary", "yarn")
+MIDDLE = 64  # the length of the hollow dots
+PANEL_LEFT, PANEL_WIDE, PANEL_PITCH = 90, 90, 108
+_TOP, _ROW = 54, 22
 SCALED: dict[str, RotaryScaling | None] = {
     "plain": None,
     "linear": LinearScaling(LONGEST / TRAINED),
@@ -68,53 +65,54 @@ def tests(language: str) -> str:
 
 
 def reach(language: str) -> str:
-    """Draw the accuracy over the test length: a panel for each kind, a line for each test."""
-    text, ends, height = texts(__file__, "reach", language), {}, 270
+    """Draw the accuracy at 64 and at 256 tokens: a panel for each test, a row for each kind."""
+    text, told, height = texts(__file__, "reach", language), {}, _TOP + _ROW * len(ROWS) + 40
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(400, height)
-        for number, kind in enumerate(PANELS):
-            row, column = divmod(number, 4)
-            left, top = 22 + _PITCH * column, 44 + _ROW * row
-            axes = chart.panel(figure, left, top, _WIDE, _HIGH)
-            axes.set(xscale="log", xlim=(TRAINED, LONGEST), ylim=(0, 1.03))
-            ends[kind] = _lines(axes, kind)
-            chart.set_ticks(axes, "x", {32: "32", 64: "", 128: "", 256: "256"})
-            axes.tick_params("x", pad=7)
-            axes.grid(visible=False, axis="x")
-            ticks = {0: "0", 0.5: "", 1: "1"}
-            chart.set_ticks(axes, "y", dict.fromkeys(ticks, "") if column else ticks)
-            name = {"ha": "left", "va": "center", "weight": "bold"}
-            figure.text(left / 400, (height - top + 11) / height, text[kind], **name)
-        for row, place in enumerate(_LOOKS):
-            y = 1 - (_ROW + 44 + 16 + 20 * row) / height
-            x = 22 + 3 * _PITCH
-            colour, dash = _LOOKS[place]
-            line = matplotlib.lines.Line2D((x / 400, (x + 26) / 400), (y, y))
-            line.set(color=colour, linestyle=dash, linewidth=2)
-            figure.add_artist(line)
-            figure.text((x + 32) / 400, y, text[place], va="center")
-        figure.text(0, 1 - 9 / height, text["up"], va="center")
-        figure.text(22 / 400, 8 / height, text["right"], ha="left", va="baseline")
-        told = {
-            place: _told({kind: of[place] for kind, of in ends.items()}, text) for place in PLACES
-        }
+        _legend(figure, height, text)
+        for number, place in enumerate(PLACES):
+            left = PANEL_LEFT + PANEL_PITCH * number
+            axes = chart.panel(figure, left, _TOP, PANEL_WIDE, _ROW * len(ROWS))
+            axes.set(xlim=(0, 1), ylim=(len(ROWS) - 0.5, -0.5))
+            ends = {kind: _row(axes, row, kind, place) for row, kind in enumerate(ROWS)}
+            chart.set_ticks(axes, "x", {0: "0", 0.5: "", 1: "1"})
+            names = [text[kind] for kind in ROWS] if number == 0 else [""] * len(ROWS)
+            chart.set_ticks(axes, "y", dict(enumerate(names)))
+            axes.tick_params("both", pad=7)
+            at = (left + PANEL_WIDE / 2) / 400
+            figure.text(at, 1 - 42 / height, text[place], ha="center", va="center", weight="bold")
+            figure.text(at, 6 / height, text["right"], ha="center", va="baseline")
+            told[place] = _told(ends, text)
         return chart.finish(figure, f"{KEY}-reach", text["title"], text["desc"].format(**told))
 
 
-def _lines(axes: Axes, kind: str) -> dict[str, float]:
-    """Draw the mean of each test and the range of its seeds; return where the means end."""
-    stored, ends = load(__file__), {}
-    found = stored["rules" if kind == "yarn" else "kinds"]
-    for place, (colour, dash) in _LOOKS.items():
-        look: dict[str, Any] = {"color": colour, "linestyle": dash, "clip_on": False}
-        of = {"rule" if kind == "yarn" else "kind": kind, "place": place}
-        seeds = [of_seeds(found, length=n, **of) for n in LENGTHS]
-        low, high = [min(values) for values in seeds], [max(values) for values in seeds]
-        axes.fill_between(LENGTHS, low, high, facecolor=(colour, 0.2), linewidth=0)
-        means = [mean(found, length=n, **of) for n in LENGTHS]
-        axes.plot(LENGTHS, means, linewidth=2, gid=f"part:{place}-{kind}", **look)
-        ends[place] = means[-1]
-    return ends
+def _legend(figure: Figure, height: float, text: Words) -> None:
+    """Say what a hollow dot, a filled dot and a bar are."""
+    axes = chart.panel(figure, 0, 0, 400, 24)
+    axes.set(xlim=(0, 400), ylim=(24, 0))
+    axes.set_axis_off()
+    drawn: dict[str, Any] = {"color": chart.ACCENT, "clip_on": False}
+    axes.plot([8], [12], "o", markerfacecolor="none", markersize=7, **drawn)
+    axes.plot([134], [12], "o", markersize=7, **drawn)
+    axes.fill_between([262, 284], 8, 16, facecolor=(chart.ACCENT, 0.25), linewidth=0)
+    for name, left in (("at_64", 18), ("at_256", 144), ("seeds", 290)):
+        figure.text(left / 400, 1 - 12 / height, text[name], va="center")
+
+
+def _row(axes: Axes, row: int, kind: str, place: str) -> float:
+    """Draw from the mean at 64 tokens to that at 256, and there the range of the seeds."""
+    found = load(__file__)["rules" if kind == "yarn" else "kinds"]
+    of = {"rule" if kind == "yarn" else "kind": kind, "place": place}
+    middle = mean(found, length=MIDDLE, **of)
+    seeds = of_seeds(found, length=LONGEST, **of)
+    last = mean(found, length=LONGEST, **of)
+    across = [min(seeds), max(seeds)]
+    axes.fill_between(across, row - 0.2, row + 0.2, facecolor=(chart.ACCENT, 0.25), linewidth=0)
+    drawn: dict[str, Any] = {"color": chart.ACCENT, "clip_on": False}
+    axes.plot([middle, last], [row, row], linewidth=1.5, gid=f"part:{place}-{kind}", **drawn)
+    axes.plot([middle], [row], "o", markerfacecolor="none", markersize=7, **drawn)
+    axes.plot([last], [row], "o", markersize=7, **drawn)
+    return last
 
 
 def _told(values: dict[str, float], text: Words) -> str:
@@ -150,10 +148,10 @@ def scores(language: str) -> str:
     text, curves = texts(__file__, "scores", language), score_curves()
     tops = {name: values.index(max(values)) for name, values in curves.items()}
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 308)
+        figure = chart.new_figure(400, 266)
         for number, (name, values) in enumerate(curves.items()):
-            top = 44 + 88 * number
-            axes = chart.panel(figure, 30, top, 354, 50)
+            top = 42 + 75 * number
+            axes = chart.panel(figure, 30, top, 354, 42)
             axes.set(xlim=(0, LONGEST - 1), ylim=(-8, 9))
             axes.axvspan(0, TRAINED - 1, color=chart.ACCENT, alpha=0.12, linewidth=0)
             drawn: dict[str, Any] = {"color": chart.ACCENT, "linewidth": 1.5, "gid": f"part:{name}"}
@@ -165,13 +163,13 @@ def scores(language: str) -> str:
             ticks = {d: str(d) if lowest else "" for d in (0, 31, 128, 255)}
             chart.set_ticks(axes, "x", ticks)
             chart.set_ticks(axes, "y", {0: "0", 5: "5"})
-            figure.text(30 / 400, (308 - top + 9) / 308, text[name], va="center", weight="bold")
+            figure.text(30 / 400, (266 - top + 9) / 266, text[name], va="center", weight="bold")
             said = {"place": at, "high": values[at], "one": values[1]}
             highest = text["highest" if at > 1 else "first"].format(**said)
-            figure.text(384 / 400, (308 - top + 9) / 308, highest, ha="right", va="center")
-        figure.text(384 / 400, 8 / 308, text["right"], ha="right", va="baseline")
-        figure.text(0, 1 - 8 / 308, text["up"], va="center")
-        figure.text(34 / 400, 8 / 308, text["trained"], ha="left", va="baseline")
+            figure.text(384 / 400, (266 - top + 9) / 266, highest, ha="right", va="center")
+        figure.text(384 / 400, 8 / 266, text["right"], ha="right", va="baseline")
+        figure.text(0, 1 - 8 / 266, text["up"], va="center")
+        figure.text(34 / 400, 8 / 266, text["trained"], ha="left", va="baseline")
         desc = text["desc"].format(**tops)
         return chart.finish(figure, f"{KEY}-scores", text["title"], desc)
 

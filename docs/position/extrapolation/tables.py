@@ -1,13 +1,11 @@
 """What each kind of position does beyond its training length, as measured, and the numbers."""
 
 import itertools
-import math
 import statistics
 from collections.abc import Callable, Iterable
 
 import torch
 
-from attn_docs import YaRNScaling, rotary_frequencies
 from attn_docs.model.induction import load_model
 from attn_docs.position.extrapolation import KINDS, STEPS, TRAINED, build_model, diluted
 from docs._kit.examples import example
@@ -18,15 +16,10 @@ from docs._kit.text import Words, texts
 from .benchmark import (
     LONG_STEPS,
     LONGEST,
-    NARROW,
     PLACES,
     RULES,
     SEEDS,
     SEQUENCES,
-    TUNED,
-    TUNED_BATCH,
-    TUNED_RULES,
-    TUNED_STEPS,
 )
 
 LEAST_RANGE = 0.02  # smaller differences between seeds are not shown
@@ -70,19 +63,6 @@ def kinds(language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{caption}"
 
 
-def inside(language: str) -> str:
-    """Return where the head that looks one token back looks at longer lengths."""
-    text, found = texts(__file__, "inside", language), load(__file__)["kinds"]
-    names = texts(__file__, "kind", language)
-    asked = [("previous", n) for n in (TRAINED, 64, LONGEST)]
-    asked += [("beyond", n) for n in (64, LONGEST)]
-    rows = [
-        (names[kind], *(f"{mean(found, q, kind=kind, length=n):.2f}" for q, n in asked))
-        for kind in KINDS
-    ]
-    return f"{table(text['header'], rows)}\n\n{found.caption(text['caption'], language)}"
-
-
 def changes(language: str) -> str:
     """Return the accuracy at the longest length with a window and with sharper scores."""
     text, stored = texts(__file__, "changes", language), load(__file__)
@@ -92,7 +72,6 @@ def changes(language: str) -> str:
         of = {"kind": kind, "length": LONGEST, "place": "near"}
         row = [mean(stored["kinds"], **of)]
         row += [mean(changed, change=change, **of) for change in ("window", "sharper")]
-        row.append(mean(changed, change="sharper", **{**of, "place": "start"}))
         rows.append((names[kind], *(f"{value:.2f}" for value in row)))
     return f"{table(text['header'], rows)}\n\n{changed.caption(text['caption'], language)}"
 
@@ -101,7 +80,7 @@ def rules(language: str) -> str:
     """Return the accuracy of the rotary models under each rule."""
     text, stored = texts(__file__, "rules", language), load(__file__)
     names, brackets = texts(__file__, "rule", language), texts(__file__, "kinds", language)
-    asked = [("near", 64), ("near", 128), *((place, LONGEST) for place in PLACES)]
+    asked = [("near", 64), *((place, LONGEST) for place in PLACES)]
     rows = []
     for rule in ("plain", *RULES):
         of = {"kind": "rotary"} if rule == "plain" else {"rule": rule}
@@ -111,31 +90,10 @@ def rules(language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{stored['rules'].caption(text['caption'], language)}"
 
 
-def tuning(language: str) -> str:
-    """Return the accuracy after a little further training under each rule."""
-    text, found = texts(__file__, "tuning", language), load(__file__)["tuning"]
-    names = texts(__file__, "rule", language)
-    rows = [
-        (
-            names[rule],
-            *(
-                f"{mean(found, rule=rule, steps=steps, place=place):.2f}"
-                for place in ("near", "start")
-                for steps in TUNED_STEPS
-            ),
-        )
-        for rule in TUNED_RULES
-    ]
-    caption = text["caption"].format(length=TUNED, batch=TUNED_BATCH)
-    return f"{table(text['header'], rows)}\n\n{found.caption(caption, language)}"
-
-
 TABLES: dict[str, Callable[[str], str]] = {
     "kinds": kinds,
-    "inside": inside,
     "changes": changes,
     "rules": rules,
-    "tuning": tuning,
 }
 
 
@@ -151,53 +109,51 @@ def lead_of(weight: float, keys: int) -> float:
 def of_kinds() -> dict[str, str]:
     """Return what each kind of position reached, and where its head looked."""
     stored, told = load(__file__), {}
-    found = stored["kinds"]
-    for kind, length in itertools.product(KINDS, (TRAINED, 40, 64, LONGEST)):
-        of = {"kind": kind, "length": length}
-        for place in PLACES:
-            told[f"{kind}_{place}_{length}"] = f"{mean(found, place=place, **of):.2f}"
-        for quantity in ("previous", "beyond"):
-            told[f"{kind}_{quantity}_{length}"] = f"{mean(found, quantity, **of):.2f}"
-    for kind, change in itertools.product(KINDS, ("window", "sharper")):
-        of = {"kind": kind, "change": change, "length": LONGEST, "place": "near"}
-        told[f"{kind}_{change}"] = f"{mean(stored['changes'], **of):.2f}"
-        of["place"] = "start"
-        told[f"{kind}_{change}_start"] = f"{mean(stored['changes'], **of):.2f}"
-    seconds = sum(v["value"] for v in found.values if v["quantity"] == "CPU time")
+    found, changed = stored["kinds"], stored["changes"]
+    asked = [(kind, "near", 40) for kind in ("learned", "sinusoidal")]
+    asked += [("rotary", "near", 64), ("alibi", "near", LONGEST), ("alibi", "start", LONGEST)]
+    asked += [(kind, place, LONGEST) for kind in ("none", "t5") for place in ("near", "start")]
+    for kind, place, length in asked:
+        value = mean(found, kind=kind, place=place, length=length)
+        told[f"{kind}_{place}_{length}"] = f"{value:.2f}"
+    looked = (
+        ("rotary", "beyond", LONGEST),
+        ("t5", "previous", TRAINED),
+        ("t5", "previous", LONGEST),
+    )
+    for kind, quantity, length in looked:
+        told[f"{kind}_{quantity}_{length}"] = (
+            f"{mean(found, quantity, kind=kind, length=length):.2f}"
+        )
+    for kind, change in (("t5", "window"), ("t5", "sharper"), ("alibi", "sharper")):
+        value = mean(changed, kind=kind, change=change, length=LONGEST, place="near")
+        told[f"{kind}_{change}"] = f"{value:.2f}"
     lost = (
-        mean(stored["changes"], kind=kind, change="window", length=LONGEST, place=place)
+        mean(changed, kind=kind, change="window", length=LONGEST, place=place)
         for kind, place in itertools.product(KINDS, ("half", "start"))
     )
-    return {**told, "minutes": f"{seconds / 60:.0f}", "guess_window": f"{max(lost):.2f}"}
+    return {**told, "guess_window": f"{max(lost):.2f}"}
 
 
 def of_rotary() -> dict[str, str]:
-    """Return what the rotary models reached under rules and by further training."""
+    """Return what models reached under rules, with a change in one layer, and trained further."""
     stored, told = load(__file__), {}
-    for rule, place in itertools.product(RULES, PLACES):
+    for rule, place in (*(("yarn", place) for place in PLACES), ("yarn_blunt", "near")):
         value = mean(stored["rules"], rule=rule, place=place, length=LONGEST)
         told[f"{rule}_{place}"] = f"{value:.2f}"
-    for layer, place in itertools.product((1, 2), PLACES):
-        value = mean(stored["layers"], change=f"yarn in layer {layer}", place=place, length=LONGEST)
-        told[f"layer{layer}_{place}"] = f"{value:.2f}"
-    value = mean(stored["layers"], change="narrow", place="near", length=LONGEST)
-    told["none_narrow"] = f"{value:.2f}"
-    for place in PLACES:
-        value = mean(stored["layers"], change="capped", place=place, length=LONGEST)
-        told[f"capped_{place}"] = f"{value:.2f}"
-    told["yarn_near_64"] = f"{mean(stored['rules'], rule='yarn', place='near', length=64):.2f}"
+    names = {"layer1": "yarn in layer 1", "layer2": "yarn in layer 2", "capped": "capped"}
+    for (name, change), place in itertools.product(names.items(), ("near", "start")):
+        value = mean(stored["layers"], change=change, place=place, length=LONGEST)
+        told[f"{name}_{place}"] = f"{value:.2f}"
     for place in PLACES:
         value = stored["control"]("accuracy", way="lengthened", place=place)
         told[f"lengthened_{place}"] = f"{value:.2f}"
-    for rule, steps in itertools.product(TUNED_RULES, TUNED_STEPS):
-        value = mean(stored["tuning"], rule=rule, steps=steps, place="near")
-        told[f"tuned_{rule}_{steps}"] = f"{value:.2f}"
     return told
 
 
 @torch.no_grad()
 def of_shipped() -> dict[str, str]:
-    """Return where layer 1 of the shipped model looks at 256 tokens, and what YaRN divides by."""
+    """Return where layer 1 of the shipped model looks at 256 tokens."""
     model, texts = load_model(), example("position/extrapolation/core")["texts"][:, :LONGEST]
     weights = model(texts, need_weights=True)[1][0][:, 0, -8:]  # b 8 m
     weights = weights.mean(0)
@@ -209,15 +165,10 @@ def of_shipped() -> dict[str, str]:
     far = statistics.mean(
         weights[i, : row - TRAINED + 1].sum().item() for i, row in enumerate(rows)
     )
-    plain, _ = rotary_frequencies(64, 10000.0)
-    scaled, _ = rotary_frequencies(64, 10000.0, YaRNScaling(LONGEST / TRAINED, TRAINED))
-    slower = plain / scaled
     return {
         "weight_1": f"{at[1]:.2f}",
         "weight_77": f"{at[77]:.2f}",
         "weight_far": f"{far:.2f}",
-        "yarn_least": f"{slower[1].item():.1f}",
-        "yarn_most": f"{slower[5].item():.1f}",
     }
 
 
@@ -229,29 +180,21 @@ def numbers() -> dict[str, str]:
         example("position/extrapolation/exercise_bug"),
     )
     alone = {n: bug["accuracy"](bug["model"], n, factor=1.0) for n in (16, TRAINED)}
-    parameters, learned, t5 = (
-        sum(p.numel() for p in build_model(kind, rows=LONGEST).parameters())
-        for kind in ("rotary", "learned", "t5")
-    )
+    parameters = sum(p.numel() for p in build_model("rotary").parameters())
     return {
         **of_kinds(),
         **of_rotary(),
         **of_shipped(),
         "parameters": f"{parameters:,}",
-        "learned_more": f"{learned - parameters:,}",
-        "t5_more": str(t5 - parameters),
         "within": f"{WITHIN:.2f}",
         "lead": f"{lead:.1f}",
         "diluted": f"{diluted(lead, LONGEST):.2f}",
         "sharpened": f"{diluted(lead, LONGEST, trained=TRAINED):.2f}",
-        "needed": f"{lead_of(WITHIN, LONGEST):.1f}",
-        "made": f"{lead * math.log(LONGEST) / math.log(TRAINED):.1f}",
         "mean_128": f"{wrong['mean']:.2f}",
         "last_128": f"{wrong['right'][:, -8:].double().mean().item():.2f}",
         **{f"alone_{n}": f"{value:.2f}" for n, value in alone.items()},
         "pull_flat": f"{251 / 256:.1f}",
         "pull_second": f"{251 / 64:.1f}",
-        "narrow": str(NARROW),
         "steps": f"{STEPS:,}",
         "long_steps": f"{LONG_STEPS['none']:,}",
     }

@@ -12,7 +12,8 @@ def mistral(weights, tokens, config):
     seen = (back >= 0) & (back < config["sliding_window"])  # n n
     x = weights["token_embedding.weight"][tokens]  # b n c
     for layer in range(config["num_hidden_layers"]):
-        w = {k.split(".")[-2]: v for k, v in weights.items() if f"blocks.{layer}." in k}
+        own = {name: weight for name, weight in weights.items() if f"blocks.{layer}." in name}
+        w = {name.split(".")[-2]: weight for name, weight in own.items()}
         y = F.rms_norm(x, x.shape[-1:], w["attention_norm"], eps)  # b n c
         q, k, v = (F.linear(y, w[f"{p}_proj"]).unflatten(2, (-1, d)) for p in "qkv")  # b n h d
         q, k, v = (each.transpose(1, 2) for each in (q, k, v))  # b h n d, b g n d

@@ -15,11 +15,12 @@ def qwen3(weights, tokens, windows, d, theta=1e6, eps=1e-6):
     angles = place[:, None] * (1 / theta ** (torch.arange(0, d, 2) / d))  # n d/2
     x = weights["token_embedding.weight"][tokens]  # b n c
     for i, window in enumerate(windows):
-        w = {k.split(".")[-2]: v.t() for k, v in weights.items() if f"blocks.{i}." in k}
+        own = {name: weight for name, weight in weights.items() if f"blocks.{i}." in name}
+        w = {name.split(".")[-2]: weight.t() for name, weight in own.items()}
         y = norm(x, w["attention_norm"])  # b n c
         q, k, v = ((y @ w[f"{p}_proj"]).unflatten(2, (-1, d)) for p in "qkv")  # b n h d
-        q, k, v = (each.transpose(1, 2) for each in (q, k, v))  # b h n d
-        q, k = rotate(norm(q, w["q_norm"])), rotate(norm(k, w["k_norm"]))  # b h n d
+        q, k, v = (each.transpose(1, 2) for each in (q, k, v))  # b h n d, b g n d
+        q, k = rotate(norm(q, w["q_norm"])), rotate(norm(k, w["k_norm"]))
         seen = (back >= 0) & (back < window)  # n n
         y = F.scaled_dot_product_attention(q, k, v, seen, enable_gqa=True)  # b h n d
         x = x + y.transpose(1, 2).flatten(2) @ w["out_proj"]  # b n c

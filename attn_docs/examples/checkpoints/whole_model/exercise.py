@@ -11,7 +11,8 @@ def mistral(weights, tokens, config):
     seen = place[:, None] >= place  # n n
     x = weights["token_embedding.weight"][tokens]  # b n c
     for layer in range(config["num_hidden_layers"]):
-        w = {k.split(".")[-2]: v for k, v in weights.items() if f"blocks.{layer}." in k}
+        own = {name: weight for name, weight in weights.items() if f"blocks.{layer}." in name}
+        w = {name.split(".")[-2]: weight for name, weight in own.items()}
         y = F.rms_norm(x, x.shape[-1:], w["attention_norm"], eps)  # b n c
         q, k, v = (F.linear(y, w[f"{p}_proj"]).unflatten(2, (-1, d)) for p in "qkv")  # b n h d
         q, k = (F.rms_norm(each, (d,), None, eps).transpose(1, 2) for each in (q, k))  # b h n d

@@ -40,7 +40,7 @@ def write(prompt, most=200, temperature=1.0, top_k=1, top_p=1.0):  # top_k=1: th
         logits = model(tokens, caches=caches)[:, -1]  # 1 vocab
         best = logits.topk(min(top_k or logits.size(-1), logits.size(-1)))  # 0: all
         chances = (best.values / temperature).softmax(-1)  # 1 k
-        chances[chances.cumsum(-1) - chances >= top_p] = 0  # those before it are enough
+        chances[chances.cumsum(-1) - chances >= top_p] = 0  # top-p: the likelier are enough
         tokens = best.indices.gather(1, chances.multinomial(1))  # 1 1
         if tokens.item() in stop:
             return
