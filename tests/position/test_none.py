@@ -74,6 +74,7 @@ def stack(layers: int, **options: object) -> Callable[..., Tensor]:
 
 @pytest.mark.formula(
     r"\operatorname{softmax}\bigl(\Pi Q\, (\Pi K)^\top / \sqrt{d}\bigr)\, \Pi V"
+    r" = \Pi \operatorname{softmax}(Q K^\top / \sqrt{d})\, \Pi^\top \Pi V"
     r" = \Pi \operatorname{softmax}(Q K^\top / \sqrt{d})\, V"
 )
 @proof
@@ -82,6 +83,8 @@ def test_a_permutation_comes_out_in_front(order: list[int]) -> None:
     query, key, value = normal(6, 4), normal(6, 4, seed=1), normal(6, 5, seed=2)
     moved = torch.eye(6, dtype=torch.float64)[order]
     left = ((moved @ query) @ (moved @ key).T / math.sqrt(4)).softmax(-1) @ (moved @ value)
+    weights = (query @ key.T / math.sqrt(4)).softmax(-1)
+    assert error(left, moved @ weights @ moved.T @ moved @ value) < 1e-12
     assert error(left, moved @ looped(query, key, value, causal=False)) < 1e-12
     assert error(left, scaled_dot_product_attention(query, key, value)[order]) < 1e-12
 
@@ -382,15 +385,13 @@ def test_an_encoder_with_positions(mended: bool) -> None:
 
 @pytest.mark.parametrize("seed", bench.SEEDS)
 def test_what_the_page_says_of_the_trained_models_was_measured(seed: int) -> None:
-    first, again = STORED["first"], STORED["continued"]
+    first = STORED["first"]
     for blind in ("one", "encoder"):
         assert first("right", model=blind, seed=seed) == 0.5
         assert first("alike", model=blind, seed=seed) == 1
     assert first("right", model="two", seed=seed) == 1
     assert first("right", model="mean", seed=seed) > 0.99
     assert first("right", model="rotary", seed=seed) > 0.95
-    assert again("continued", model="two", seed=seed) < again("continued", model="three", seed=seed)
-    assert again("continued", model="three", seed=seed) < 0.93
 
 
 def test_an_untrained_layer_gives_a_text_and_its_mirror_image_one_answer() -> None:
@@ -419,11 +420,6 @@ def test_the_loss_falls_either_way_and_later_without_positions() -> None:
 def test_a_rotary_model_without_its_rotation_is_worse_than_one_that_never_had_any() -> None:
     plain = tables.plain_curve()[max(tables.plain_curve())]
     assert min(tables.unrotated().values()) > 10 * plain
-
-
-def test_random_tokens_alone_are_all_called_about_forty() -> None:
-    middles = [64 * STORED["count"]("middle", marked=0, place=p) for p in range(28, 64)]
-    assert 37 < min(middles) < max(middles) < 43
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
