@@ -12,10 +12,8 @@ from attn_docs import sinusoidal
 from attn_docs.sentence import WORDS
 from docs._kit import chart
 from docs._kit.draw import ACCENT, INK, SOFT, canvas, circle, finish, write
-from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import DIM, FARTHEST, SEEN
 from .tables import products
 
 KEY = "position-sinusoidal"
@@ -114,40 +112,8 @@ def distance(language: str) -> str:
         return chart.finish(figure, f"{KEY}-distance", text["title"], desc)
 
 
-def alike(language: str) -> str:
-    """Chart how alike rows of tables are over their distance: learned, and sinusoidal."""
-    text, found = texts(__file__, "alike", language), load(__file__)["rows"]
-    along = range(FARTHEST + 1)
-    lines = {
-        when: [found("alike", when=when, distance=at) for at in along]
-        for when in ("before", "after")
-    }
-    rows = sinusoidal(torch.arange(SEEN), DIM)
-    cosines = rows @ rows.T / (DIM / 2)
-    lines["fixed"] = [torch.diagonal(cosines, at).mean().item() for at in along]
-    looks = {"before": (chart.INK, ":"), "after": (chart.ACCENT, "-"), "fixed": (chart.ACCENT_2, "--")}  # noqa: E501 # fmt: skip
-    with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 226)
-        axes = chart.panel(figure, 36, 30, 350, 150)
-        axes.set(xlim=(0, along[-1]), ylim=(-0.25, 1.05))
-        for name, series in lines.items():
-            colour, style = looks[name]
-            axes.plot(along, series, color=colour, ls=style, lw=1.8, gid=f"part:{name}")
-        axes.text(along[-1], lines["fixed"][-1] + 0.09, text["fixed"], ha="right", va="center")
-        axes.text(2.3, lines["after"][2] + 0.02, text["after"], ha="left", va="center")
-        axes.text(24, 0.1, text["before"], ha="right", va="center")
-        chart.set_ticks(axes, "x", {at: str(at) for at in (0, 5, 10, 15, 20)})
-        chart.set_ticks(axes, "y", {0: "0", 0.5: "0.5", 1: "1"})
-        axes.text(-0.09, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")
-        axes.text(1, -0.24, text["along"], transform=axes.transAxes, ha="right", va="center")
-        said = {"one": lines["after"][1], "two": lines["after"][2], "three": lines["after"][3]}
-        desc = text["desc"].format(**{key: f"{value:.2f}" for key, value in said.items()})
-        return chart.finish(figure, f"{KEY}-alike", text["title"], desc)
-
-
 FIGURES: dict[str, Callable[[str], str]] = {
     "hands": hands,
     "clocks": clocks,
     "distance": distance,
-    "alike": alike,
 }

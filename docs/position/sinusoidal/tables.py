@@ -148,10 +148,9 @@ def from_the_bag(first: int, last: int) -> float:
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    measured, alike = load(__file__)["kinds"], load(__file__)["rows"]
+    measured = load(__file__)["kinds"]
     last = example("position/sinusoidal/last")["found"]
     low, high = products("dimensions", APART)
-    turn = 2 * math.pi * 10000 ** (2 * (256 - 1) / 512)
     shares = {
         f"{kind}_{step}": _percent(right(measured, kind, step))
         for kind in benchmark.KINDS
@@ -164,26 +163,15 @@ def numbers() -> dict[str, str]:
         "bag_beyond": _percent(from_the_bag(benchmark.LENGTH, 2 * benchmark.LENGTH - 1)),
         "back": str(benchmark.BACK),
         "length": str(benchmark.LENGTH),
-        "tokens": str(benchmark.TOKENS),
-        "slowest_512": f"{float(f'{turn:.3g}'):,.0f}",
         "product_right": f"{products('right', APART)[0]:.2f}",
         "product_low": f"{low:.2f}",
         "product_high": f"{high:.2f}",
-        "missed": f"{100 * missed('dimensions'):.1f}%",
-        "missed_half": f"{100 * missed('half_step'):.1f}%",
-        "alike_1": f"{alike('alike', when='after', distance=1):.2f}",
-        "alike_2": f"{alike('alike', when='after', distance=2):.2f}",
-        "alike_3": f"{alike('alike', when='after', distance=3):.2f}",
         "top": f"{SIZE // 2}",
         "next_best": f"{SIZE / 2 * products('right', 1)[0]:.1f}",
-        "small": f"{benchmark.KINDS['learned_small'].learned}",
         "transformers": ".".join(metadata.version("transformers").split(".")[:2]),
-        "read": str(benchmark.READ),
         "last_gpt2": f"{last['GPT-2'][0]:,}",
         "last_bert": f"{last['BERT'][0]:,}",
         "said_roberta": f"{last['RoBERTa'][0]:,}",
         "last_roberta": f"{last['RoBERTa'][1]:,}",
-        "said_released": f"{last['released'][0]:,}",
-        "last_released": f"{last['released'][1]:,}",
         "last_opt": f"{last['OPT'][0]:,}",
     }
