@@ -338,7 +338,6 @@ def test_a_layer_without_positions_is_blind_to_the_layout() -> None:
 MENDS = {
     "no_rope_inverted": ("entry == 0", "entry == 1"),
     "rotated_everywhere": ("rotary=rotary", "rotary=rotary if entry else None"),
-    "one_layer_without": ("None", "RotaryEmbedding(embed_dim // num_heads)"),
     "positions_left_out": (
         "self.tokens(tokens)",
         "self.tokens(tokens) + self.positions.weight[: tokens.size(1)]",
@@ -355,18 +354,6 @@ def test_which_layers_rotate(name: str, mended: bool) -> None:
     layers = module.layers([1, 1, 1, 0], 16, 2)
     found = [sees_order(lambda x, a=layer: a(x, is_causal=True), 16) for layer in layers]
     assert (found == [True, True, True, False]) == mended
-
-
-@mended_or_not
-def test_a_decoder_of_one_layer(mended: bool) -> None:
-    module = load_exhibit("position/one_layer_without", MENDS["one_layer_without"], mended=mended)
-    module.RotaryEmbedding = RotaryEmbedding
-    torch.manual_seed(0)
-    model = module.decoder(9, 16, 2)
-    tokens = torch.arange(9)[None]
-    other = tokens[:, [3, 0, 5, 1, 6, 2, 4, 7, 8]]
-    same = torch.allclose(model(tokens)[:, -1], model(other)[:, -1], atol=1e-5)
-    assert same != mended
 
 
 @mended_or_not

@@ -142,15 +142,3 @@ def test_the_models_of_the_benchmark_differ_in_positions_alone() -> None:
     assert steps == [1, 2]
     found = benchmark.hits(model, torch.randint(benchmark.TOKENS, (3, 20)))
     assert found.shape == (20 - benchmark.BACK,)
-
-
-def test_wrong_versions_lose_what_the_table_says() -> None:
-    assert tables.missed("right") < 1e-6
-    assert tables.missed("doubled") < 1e-6
-    assert all(tables.missed(k) > 0.1 for k in ("dimensions", "half_step", "cosine_of_sine"))
-    for kind, exponent in tables.SLOWEST.items():
-        angle = tables.TABLES_OF[kind](torch.tensor([1.0]).double(), tables.SIZE)[0]
-        slowest = angle[-2].item() if kind != "half_step" else math.acos(angle[-1].item())
-        if kind == "dimensions":
-            continue  # its cosine of 1e-8 radians is 1 in float64
-        assert slowest == pytest.approx(10000.0**-exponent, rel=0.02)
