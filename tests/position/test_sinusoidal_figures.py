@@ -60,18 +60,6 @@ def test_bits_are_those_of_the_positions(language: str) -> None:
 
 
 @languages
-def test_the_hands_of_the_clocks_have_turned_as_far_as_they_should(language: str) -> None:
-    hands = [e.attrib for e in parse(figures.clocks(language)).iter() if "data-hand" in e.attrib]
-    assert len(hands) == 5 * figures.DIGITS
-    for hand in hands:
-        column, i = map(int, hand["data-hand"].split())
-        x, y = (float(v) for v in re.findall(r"-?[\d.]+", hand["d"])[-2:])
-        x0, y0 = (float(v) for v in re.findall(r"-?[\d.]+", hand["d"])[:2])
-        turned = math.atan2(x - x0, y0 - y) % (2 * math.pi)
-        assert turned == pytest.approx(column * 10.0**-i, abs=0.05)
-
-
-@languages
 def test_products_are_sums_of_cosines_or_a_band(language: str) -> None:
     root = parse(figures.distance(language))
     drawn = points(root, "right")

@@ -164,14 +164,6 @@ def unrotated() -> dict[str, float]:
     return told
 
 
-def far(kind: str) -> float:
-    """Return how often a small model recalls what stood shortly before, in the longest texts."""
-    found = load(example_path("position/extrapolation"))["kinds"]
-    length = max(value.get("length", 0) for value in found.values)
-    asked = {"kind": kind, "length": length, "place": "near", "quantity": "accuracy"}
-    return statistics.mean(found(**asked, seed=seed) for seed in SEEDS)
-
-
 def numbers() -> dict[str, str]:
     """Return the numbers that the page's sentences name."""
     ours, theirs = plain_curve(), rotary_curve()
@@ -197,12 +189,5 @@ def numbers() -> dict[str, str]:
             f"mixed_{name}_start": f"{statistics.mean(recalled(name, 'start', LONG)):.2f}"
             for name in ("rotary", "fourth")
         },
-        "near_far": f"{far('none'):.2f}",
-        "near_far_alibi": f"{far('alibi'):.2f}",
         **{f"unrotated_{name}": f"{nats:.0f}" for name, nats in unrotated().items()},
     }
-
-
-def example_path(page: str) -> str:
-    """Return the path of another page's benchmark, beside which its measurements are stored."""
-    return str(__file__).replace("position/none", page).replace("tables.py", "benchmark.py")

@@ -41,10 +41,9 @@ LLAMA_3 = MODELS[1]
 
 
 class Flops(NamedTuple):
-    """Operations of one layer: rotating queries and keys, four projections, scores and mix."""
+    """Operations of one layer: rotating queries and keys, scores and mix."""
 
     rotate: int
-    project: int
     score_and_mix: int
 
 
@@ -53,7 +52,6 @@ def flops(new: int, keys: int) -> Flops:
     rotated = (HEADS + KV_HEADS) * HEAD_DIM
     return Flops(
         rotate=3 * new * rotated,  # a pair: four products, one sum, one difference
-        project=2 * new * EMBED_DIM * 2 * rotated,  # queries and output, keys and values
         score_and_mix=2 * 2 * new * keys * HEADS * HEAD_DIM,
     )
 
@@ -120,7 +118,6 @@ def numbers() -> dict[str, str]:
         # Llama 3.1 leaves full turns below a quarter of 8,192 tokens as they are
         "rescaled": str(int((wavelengths(LLAMA_3.theta) > LENGTH / 4).sum())),
         "share": _share(text.rotate, text.score_and_mix),
-        "share_of_projections": _share(text.rotate, text.project),
         **{f"slow_{at}": f"{slow_half(at):.2f}" for at in (100, 500, 2048)},
         "fast_lead": f"{1 - fast_half(0):.3f}",
         "fast_lead_50": f"{50 * (1 - fast_half(0)):.1f}",

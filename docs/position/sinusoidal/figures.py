@@ -3,15 +3,12 @@
 import math
 from collections.abc import Callable
 
-import drawsvg
 import matplotlib.style
 import torch
 from matplotlib.axes import Axes
 
 from attn_docs import sinusoidal
-from attn_docs.sentence import WORDS
 from docs._kit import chart
-from docs._kit.draw import ACCENT, INK, SOFT, canvas, circle, finish, write
 from docs._kit.text import texts
 
 from .tables import products
@@ -64,28 +61,6 @@ def hands(language: str) -> str:
         return chart.finish(figure, f"{KEY}-hands", text["title"], text["desc"])
 
 
-def clocks(language: str) -> str:
-    """Draw the vectors of the sentence as hands: a clock for each pair at each word."""
-    text, radius = texts(__file__, "clocks", language), 15
-    drawing = canvas(400, 170)
-    places = sinusoidal(torch.arange(len(WORDS)), 2 * DIGITS).unflatten(-1, (-1, 2))  # n pairs 2
-    for column, word in enumerate(WORDS):
-        write(drawing, word, 100 + 66 * column, 12, 13)
-    for i in range(DIGITS):
-        write(drawing, text["pair"].format(i=i), 0, 42 + 37 * i, 13, text_anchor="start")
-        for column in range(len(WORDS)):
-            x, y = 100 + 66 * column, 38 + 37 * i
-            sine, cosine = places[column, i].tolist()
-            circle(drawing, x, y, radius, fill=SOFT)
-            faint = {"stroke": INK, "stroke_opacity": 0.3, "stroke_width": 1.2}
-            drawing.append(drawsvg.Line(x, y, x, y - radius + 3, **faint))
-            end = x + (radius - 3) * sine, y - (radius - 3) * cosine
-            lit = {"stroke": ACCENT, "stroke_width": 2.2, "data_hand": f"{column} {i}"}
-            drawing.append(drawsvg.Line(x, y, *end, **lit))
-    desc = text["desc"].format(words=", ".join(WORDS))
-    return finish(drawing.as_svg(header=""), f"{KEY}-clocks", text["title"], desc)
-
-
 def distance(language: str) -> str:
     """Chart the dot product of two positions over their distance, right and wrong."""
     text = texts(__file__, "distance", language)
@@ -114,6 +89,5 @@ def distance(language: str) -> str:
 
 FIGURES: dict[str, Callable[[str], str]] = {
     "hands": hands,
-    "clocks": clocks,
     "distance": distance,
 }
