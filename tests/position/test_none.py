@@ -74,6 +74,7 @@ def stack(layers: int, **options: object) -> Callable[..., Tensor]:
 
 @pytest.mark.formula(
     r"\operatorname{softmax}\bigl(\Pi Q\, (\Pi K)^\top / \sqrt{d}\bigr)\, \Pi V"
+    r" = \Pi \operatorname{softmax}(Q K^\top / \sqrt{d})\, \Pi^\top \Pi V"
     r" = \Pi \operatorname{softmax}(Q K^\top / \sqrt{d})\, V"
 )
 @proof
@@ -82,6 +83,8 @@ def test_a_permutation_comes_out_in_front(order: list[int]) -> None:
     query, key, value = normal(6, 4), normal(6, 4, seed=1), normal(6, 5, seed=2)
     moved = torch.eye(6, dtype=torch.float64)[order]
     left = ((moved @ query) @ (moved @ key).T / math.sqrt(4)).softmax(-1) @ (moved @ value)
+    weights = (query @ key.T / math.sqrt(4)).softmax(-1)
+    assert error(left, moved @ weights @ moved.T @ moved @ value) < 1e-12
     assert error(left, moved @ looped(query, key, value, causal=False)) < 1e-12
     assert error(left, scaled_dot_product_attention(query, key, value)[order]) < 1e-12
 
@@ -335,7 +338,6 @@ def test_a_layer_without_positions_is_blind_to_the_layout() -> None:
 MENDS = {
     "no_rope_inverted": ("entry == 0", "entry == 1"),
     "rotated_everywhere": ("rotary=rotary", "rotary=rotary if entry else None"),
-    "one_layer_without": ("None", "RotaryEmbedding(embed_dim // num_heads)"),
     "positions_left_out": (
         "self.tokens(tokens)",
         "self.tokens(tokens) + self.positions.weight[: tokens.size(1)]",
@@ -355,18 +357,6 @@ def test_which_layers_rotate(name: str, mended: bool) -> None:
 
 
 @mended_or_not
-def test_a_decoder_of_one_layer(mended: bool) -> None:
-    module = load_exhibit("position/one_layer_without", MENDS["one_layer_without"], mended=mended)
-    module.RotaryEmbedding = RotaryEmbedding
-    torch.manual_seed(0)
-    model = module.decoder(9, 16, 2)
-    tokens = torch.arange(9)[None]
-    other = tokens[:, [3, 0, 5, 1, 6, 2, 4, 7, 8]]
-    same = torch.allclose(model(tokens)[:, -1], model(other)[:, -1], atol=1e-5)
-    assert same != mended
-
-
-@mended_or_not
 def test_an_encoder_with_positions(mended: bool) -> None:
     module = load_exhibit("position/positions_left_out", MENDS["positions_left_out"], mended=mended)
     torch.manual_seed(0)
@@ -382,15 +372,13 @@ def test_an_encoder_with_positions(mended: bool) -> None:
 
 @pytest.mark.parametrize("seed", bench.SEEDS)
 def test_what_the_page_says_of_the_trained_models_was_measured(seed: int) -> None:
-    first, again = STORED["first"], STORED["continued"]
+    first = STORED["first"]
     for blind in ("one", "encoder"):
         assert first("right", model=blind, seed=seed) == 0.5
         assert first("alike", model=blind, seed=seed) == 1
     assert first("right", model="two", seed=seed) == 1
     assert first("right", model="mean", seed=seed) > 0.99
     assert first("right", model="rotary", seed=seed) > 0.95
-    assert again("continued", model="two", seed=seed) < again("continued", model="three", seed=seed)
-    assert again("continued", model="three", seed=seed) < 0.93
 
 
 def test_an_untrained_layer_gives_a_text_and_its_mirror_image_one_answer() -> None:
@@ -419,11 +407,6 @@ def test_the_loss_falls_either_way_and_later_without_positions() -> None:
 def test_a_rotary_model_without_its_rotation_is_worse_than_one_that_never_had_any() -> None:
     plain = tables.plain_curve()[max(tables.plain_curve())]
     assert min(tables.unrotated().values()) > 10 * plain
-
-
-def test_random_tokens_alone_are_all_called_about_forty() -> None:
-    middles = [64 * STORED["count"]("middle", marked=0, place=p) for p in range(28, 64)]
-    assert 37 < min(middles) < max(middles) < 43
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -806,10 +806,6 @@ def test_the_sentences_count_what_the_function_does() -> None:
     with Counting() as counting:
         apply_rotary(torch.zeros(1, heads, 7, tables.HEAD_DIM), torch.arange(7))
     assert counting.found == tables.flops(7, 7).rotate == 3 * 7 * 40 * 128
-    with torch.device("meta"):
-        layers = GroupedQueryAttention(tables.EMBED_DIM, tables.HEADS, tables.KV_HEADS, bias=False)
-    weights = sum(p.numel() for p in layers.parameters())
-    assert tables.flops(7, 7).project == 2 * 7 * weights
     assert tables.flops(7, 9).score_and_mix == 2 * 2 * 7 * 9 * 32 * 128
 
 

@@ -52,8 +52,8 @@ def test_vectors_of_the_same_distance_make_the_same_angle(language: str) -> None
         assert f"{abs(math.degrees(angles[-1])):.0f}°" in said
     assert angles[0] == pytest.approx(angles[1], abs=0.01)
     assert abs(angles[0] - angles[2]) > 0.5
-    numbers = tables.numbers()
-    shown = [numbers["score_one"], numbers["score_one"], numbers["score_other"]]
+    near, far = 7 * math.cos(1) + math.sin(1), 7 * math.cos(2) - math.sin(2)
+    shown = [f"{near:.2f}", f"{near:.2f}", f"{far:.2f}".replace("-", "−")]
     assert re.findall(r"−?\d\.\d\d", parse("same-distance", language)[1].text) == shown
 
 

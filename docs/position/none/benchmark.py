@@ -1,4 +1,4 @@
-"""What models learn without positions: which came first, to continue, to count, to write.
+"""What models learn without positions: which came first, to write.
 
 And what a layer without positions among rotary ones is good for.
 """
@@ -11,17 +11,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attn_docs import MultiHeadAttention, RotaryEmbedding
-from attn_docs.model import MLP, Block, DecoderModel, induction, language_model
+from attn_docs.model import MLP, Block, DecoderModel, language_model
 from attn_docs.position import extrapolation
 from docs._kit.measure import kernel_of, one_thread
 from docs._kit.measured import Measurement, measurement
 
 SEEDS = (0, 1, 2)
 LETTERS, LENGTH = 16, 32  # 0 and 1 stand once in each text, the last token asks which was first
-COUNTED = 64  # tokens of a text whose places are learned
 SIZE, HEADS = 32, 2
 STEPS, BATCH, RATE = 300, 32, 3e-3
-COUNT_STEPS, COUNT_BATCH = 400, 32
 EXAMINED = 1000  # texts, each with its mirror image
 # four layers: "r" rotates, "w" too and sees a window, "n" has no positions
 MIXED = {"rotary": "rrrr", "narrow": "wwwr", "fourth": "rrrn", "window": "wwwn"}
@@ -48,7 +46,6 @@ FIRST = {
     "encoder": Arm(2, rotary=False, causal=False),
     "rotary": Arm(1, rotary=True),
 }
-CONTINUED = {"two": 2, "three": 3}
 
 
 class Reader(nn.Module):
@@ -128,67 +125,6 @@ def came_first(name: str, seed: int) -> list[Value]:
     ]
 
 
-def continues(name: str, seed: int) -> list[Value]:
-    """Train a model of attention alone on texts that repeat themselves, as in the chapter on it."""
-    layers, size = CONTINUED[name], induction.EMBED_DIM
-    torch.manual_seed(seed)
-    blocks = []
-    for _ in range(layers):
-        attention = MultiHeadAttention(size, 1, bias=False)
-        blocks.append(Block(attention, None, nn.LayerNorm(size), None))
-    model = DecoderModel(len(induction.SYMBOLS), size, blocks, norm=nn.LayerNorm(size))
-    generator = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.AdamW(model.parameters(), induction.LEARNING_RATE)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, induction.LEARNING_RATE, total_steps=induction.STEPS, pct_start=0.1
-    )
-    for _ in range(induction.STEPS):
-        tokens = induction.repeated_tokens(induction.BATCH, generator).tokens  # b n + 1
-        logits = model(tokens[:, :-1]).flatten(0, 1)
-        optimizer.zero_grad()
-        functional.cross_entropy(logits, tokens[:, 1:].flatten()).backward()
-        optimizer.step()
-        schedule.step()
-    examples = induction.repeated_tokens(256, torch.Generator().manual_seed(induction.EXAMINED))
-    right = induction.repeat_accuracy(model, examples)
-    kernel = kernel_of(lambda: model(examples.tokens[:2, :-1]))
-    of = {"model": name, "seed": seed, "kernel": kernel}
-    return [{**of, "quantity": "continued", "value": right, "unit": "ratio"}]
-
-
-def random_texts(batch: int, generator: torch.Generator, marked: bool) -> Tensor:
-    """Return random tokens; the first is one that stands nowhere else, if it is marked."""
-    tokens = torch.randint(LETTERS, (batch, COUNTED), generator=generator)  # b n
-    if marked:
-        tokens[:, 0] = LETTERS
-    return tokens
-
-
-def counts(marked: bool) -> list[Value]:
-    """Train one layer to say where each token stands, as a share of the length."""
-    torch.manual_seed(0)
-    model, generator = Reader(Arm(1, rotary=False), 1), torch.Generator().manual_seed(0)
-    wanted = torch.arange(COUNTED) / COUNTED  # n
-
-    def loss() -> Tensor:
-        found = model(random_texts(COUNT_BATCH, generator, marked))[..., 0]  # b n
-        return (found - wanted).square().mean()
-
-    fit(model, COUNT_STEPS, loss)
-    tokens = random_texts(512, torch.Generator().manual_seed(999), marked)
-    with torch.no_grad():
-        found = model(tokens)[..., 0]  # b n
-        kernel = kernel_of(lambda: model(tokens[:2]))
-    of = {"marked": int(marked), "unit": "ratio", "kernel": kernel}
-    explained = 1 - (found - wanted).square().mean() / wanted.var(correction=0)
-    values: list[Value] = [{**of, "quantity": "explained", "value": explained.item()}]
-    for place in range(COUNTED):
-        low, middle, high = found[:, place].quantile(torch.tensor([0.1, 0.5, 0.9])).tolist()
-        for name, value in (("low", low), ("middle", middle), ("high", high)):
-            values.append({**of, "quantity": name, "place": place, "value": round(value, 4)})
-    return values
-
-
 def writes() -> list[Value]:
     """Train the model of stories without positions; measure what a story costs it on the way."""
 
@@ -259,14 +195,10 @@ def measure() -> dict[str, Measurement]:
     """Train all of them on one thread."""
     with one_thread():
         first = [v for name in FIRST for seed in SEEDS for v in came_first(name, seed)]
-        again = [v for name in CONTINUED for seed in SEEDS for v in continues(name, seed)]
-        count = [v for marked in (True, False) for v in counts(marked)]
         story = writes()
         mixed = [v for name in MIXED for seed in SEEDS for v in recalls(name, seed)]
     return {
         "first": measurement(first, threads=1),
-        "continued": measurement(again, threads=1),
-        "count": measurement(count, threads=1),
         "story": measurement(story, threads=1),
         "mixed": measurement(mixed, threads=1),
     }

@@ -1,4 +1,4 @@
-"""Figures of the chapter without positions: bags, a learned counter, a loss, layers of models."""
+"""Figures of the chapter without positions: bags, a loss, layers of models."""
 
 from collections.abc import Callable
 
@@ -8,10 +8,8 @@ import matplotlib.style
 from attn_docs.model import language_model
 from docs._kit import chart
 from docs._kit.draw import ACCENT, ACCENT_2, INK, SHADE, SOFT, box, canvas, finish, write
-from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import COUNTED
 from .tables import MODELS, layers_of, plain_curve, rotary_curve
 
 KEY = "position-none"
@@ -57,37 +55,6 @@ def _bag(group: drawsvg.Group, words: list[str], column: int, top: float) -> Non
 
 
 # --- what was learned ----------------------------------------------------------------------------
-
-
-def count(language: str) -> str:
-    """Chart the place that one layer says a token has, over the place that it has."""
-    text, found = texts(__file__, "count", language), load(__file__)["count"]
-    width, height = 400, 244
-    places, said = list(range(COUNTED)), {}
-    with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(width, height)
-        for left, marked in ((34, 1), (226, 0)):
-            axes = chart.panel(figure, left, 48, 164, 146)
-            axes.set_xlim(0, COUNTED)
-            axes.set_ylim(-6, COUNTED + 4)
-            for which in "xy":
-                chart.set_ticks(axes, which, {place: str(place) for place in (0, 20, 40, 60)})
-            low, middle, high = (
-                [COUNTED * found(name, marked=marked, place=place) for place in places]
-                for name in ("low", "middle", "high")
-            )
-            gid = f"part:band-{marked}"
-            axes.fill_between(places, low, high, facecolor=(chart.ACCENT, 0.35), lw=0, gid=gid)
-            axes.plot(places, places, color=chart.INK, lw=0.8, ls="--", gid=f"part:true-{marked}")
-            axes.plot(places, middle, color=chart.ACCENT, lw=1.6, gid=f"part:middle-{marked}")
-            name = ("plain", "marked")[marked]
-            figure.text((left + 82) / width, 1 - 14 / height, text[name], ha="center", va="center")
-            said |= {f"{name}_{at}": f"{middle[at]:.0f}" for at in (10, 30, 60)}
-            said |= {f"{name}_low": f"{low[60]:.0f}", f"{name}_high": f"{high[60]:.0f}"}
-        figure.text(4 / width, 1 - 34 / height, text["up"], va="center")
-        figure.text(390 / width, 1 - 230 / height, text["right"], ha="right", va="center")
-        desc = text["desc"].format(**said)
-        return chart.finish(figure, f"{KEY}-count", text["title"], desc)
 
 
 def story(language: str) -> str:
@@ -158,7 +125,6 @@ def stacks(language: str) -> str:
 
 FIGURES: dict[str, Callable[[str], str]] = {
     "bags": bags,
-    "count": count,
     "story": story,
     "stacks": stacks,
 }

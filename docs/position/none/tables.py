@@ -17,7 +17,7 @@ from transformers.models.llama4.configuration_llama4 import Llama4TextConfig
 from transformers.models.mistral_large4.configuration_mistral_large4 import MistralLarge4TextConfig
 from transformers.models.smollm3.configuration_smollm3 import SmolLM3Config
 
-from attn_docs.model import describe_weights, induction, language_model
+from attn_docs.model import describe_weights, language_model
 from attn_docs.position.extrapolation import TRAINED
 from docs._kit.examples import example
 from docs._kit.markdown import table
@@ -25,8 +25,6 @@ from docs._kit.measured import load
 from docs._kit.text import texts
 
 from .benchmark import (
-    CONTINUED,
-    COUNTED,
     FIRST,
     LONG,
     MIXED,
@@ -166,35 +164,14 @@ def unrotated() -> dict[str, float]:
     return told
 
 
-def far(place: str, kind: str = "none") -> float:
-    """Return how often a small model with a kind of position is right in the longest texts."""
-    found = load(example_path("position/extrapolation"))["kinds"]
-    length = max(value.get("length", 0) for value in found.values)
-    asked = {"kind": kind, "length": length, "place": place, "quantity": "accuracy"}
-    return statistics.mean(found(**asked, seed=seed) for seed in SEEDS)
-
-
 def numbers() -> dict[str, str]:
     """Return the numbers that the page's sentences name."""
-    found, count = load(__file__)["continued"], load(__file__)["count"]
-    again = {
-        name: [100 * found("continued", model=name, seed=seed) for seed in SEEDS]
-        for name in CONTINUED
-    }
-    turned = load(example_path("model/induction"))["trained"]
-    rotary = [100 * turned("accuracy", layers=2, seed=seed) for seed in SEEDS]
     ours, theirs = plain_curve(), rotary_curve()
     last = language_model.STEPS
     share = example("position/none/core")["found"][-1]
     return {
         "steps": str(STEPS),
         "third": f"{max(share[1:3]):.2f}",
-        **{f"{name}_low": f"{min(values):.0f}%" for name, values in again.items()},
-        **{f"{name}_high": f"{max(values):.0f}%" for name, values in again.items()},
-        "continued_rotary": f"{min(rotary):.0f}%",
-        "counted": str(COUNTED),
-        "explained_marked": f"{count('explained', marked=1):.3f}",
-        "explained_plain": f"{count('explained', marked=0):.2f}",
         "shared_bfloat16": str(first_shared(torch.bfloat16)),
         "shared_float16": f"{first_shared(torch.float16):,}",
         "nats_start": f"{ours[0]:.0f}",
@@ -205,9 +182,6 @@ def numbers() -> dict[str, str]:
         "nats_least": f"{language_model.least_nats():.1f}",
         "last_step": f"{last:,}",
         "transformers": TRANSFORMERS,
-        "floor": f"{Llama4TextConfig().floor_scale:,}",
-        "again_steps": f"{induction.STEPS:,}",
-        "again_dim": str(induction.EMBED_DIM),
         "mixed_trained": str(TRAINED),
         "mixed_long": str(LONG),
         "mixed_window": str(WINDOW),
@@ -215,17 +189,5 @@ def numbers() -> dict[str, str]:
             f"mixed_{name}_start": f"{statistics.mean(recalled(name, 'start', LONG)):.2f}"
             for name in ("rotary", "fourth")
         },
-        **{
-            f"mixed_narrow_{place}": f"{statistics.mean(recalled('narrow', place, LONG)):.2f}"
-            for place in PLACES
-        },
-        **{f"{place}_far": f"{far(place):.2f}" for place in ("near", "start")},
-        **{f"{place}_far_rotary": f"{far(place, 'rotary'):.2f}" for place in ("near", "start")},
-        **{f"near_far_{kind}": f"{far('near', kind):.2f}" for kind in ("alibi", "t5")},
         **{f"unrotated_{name}": f"{nats:.0f}" for name, nats in unrotated().items()},
     }
-
-
-def example_path(page: str) -> str:
-    """Return the path of another page's benchmark, beside which its measurements are stored."""
-    return str(__file__).replace("position/none", page).replace("tables.py", "benchmark.py")

@@ -41,10 +41,9 @@ LLAMA_3 = MODELS[1]
 
 
 class Flops(NamedTuple):
-    """Operations of one layer: rotating queries and keys, four projections, scores and mix."""
+    """Operations of one layer: rotating queries and keys, scores and mix."""
 
     rotate: int
-    project: int
     score_and_mix: int
 
 
@@ -53,7 +52,6 @@ def flops(new: int, keys: int) -> Flops:
     rotated = (HEADS + KV_HEADS) * HEAD_DIM
     return Flops(
         rotate=3 * new * rotated,  # a pair: four products, one sum, one difference
-        project=2 * new * EMBED_DIM * 2 * rotated,  # queries and output, keys and values
         score_and_mix=2 * 2 * new * keys * HEADS * HEAD_DIM,
     )
 
@@ -111,29 +109,18 @@ TABLES = {"step": step}
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    cos, sin = math.cos(1), math.sin(1)
     text = flops(LENGTH, LENGTH)
     slowest = wavelengths(LLAMA_3.theta)[-1].item()
-    counted = {f"operations_{way}": str(benchmark.operations(way)) for way in benchmark.WAYS}
-    return counted | {
-        "cos_one": f"{cos:.2f}",
-        "cos_two": f"{-math.cos(2):.3f}",
-        "sin_two": f"{math.sin(2):.3f}",
+    return {
         "degrees_one": f"{math.degrees(1):.1f}",
         "length": f"{LENGTH:,}",
         "part_of_turn": f"1/{slowest / LENGTH:.0f}",
         # Llama 3.1 leaves full turns below a quarter of 8,192 tokens as they are
         "rescaled": str(int((wavelengths(LLAMA_3.theta) > LENGTH / 4).sum())),
-        "score_other": f"{7 * math.cos(2) - math.sin(2):.2f}".replace("-", "−"),
-        "score_one": f"{7 * cos + sin:.2f}",
         "share": _share(text.rotate, text.score_and_mix),
-        "share_of_projections": _share(text.rotate, text.project),
-        **{f"slow_{at}": f"{slow_half(at):.2f}" for at in (100, 200, 500, 2048)},
+        **{f"slow_{at}": f"{slow_half(at):.2f}" for at in (100, 500, 2048)},
         "fast_lead": f"{1 - fast_half(0):.3f}",
         "fast_lead_50": f"{50 * (1 - fast_half(0)):.1f}",
-        "sin_one": f"{sin:.2f}",
-        "slowest_llama": f"{slowest / 1e6:.1f}",
-        "theta_llama": f"{LLAMA_3.theta:,.0f}",
         "theta_roformer": f"{MODELS[0].theta:,.0f}",
         "wave_short": f"{2 * math.pi:.2f}",
     }

@@ -1,4 +1,4 @@
-"""Small decoders that learn to look five tokens back, and the table of one that reads stories."""
+"""Small decoders that learn to look five tokens back, with each kind of positions."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -15,7 +15,6 @@ from attn_docs.exhibits.position import (
     exponent_of_dimensions,
 )
 from attn_docs.model import MLP, Block, DecoderModel
-from attn_docs.model import language_model as stories
 from docs._kit.measure import kernel_of, one_thread
 from docs._kit.measured import Measurement, measurement
 
@@ -23,7 +22,6 @@ TOKENS, DIM, HEADS, BACK = 16, 64, 4, 5
 LENGTH, BATCH, STEPS, EVERY = 48, 32, 300, 50
 RATE = 3e-3
 SEEDS = (0, 1, 2)
-READ, SEEN, FARTHEST = 600, 100, 24  # steps; rows that every story reaches; how far apart
 
 
 class Kind(NamedTuple):
@@ -43,8 +41,7 @@ KINDS = {
     "doubled": Kind(exponent_doubled.table),
     "unscaled": Kind(sinusoidal, tokens=DIM**-0.5),
     "twice": Kind(sinusoidal, tokens=DIM**0.5),
-    "learned": Kind(learned=1.0),
-    "learned_small": Kind(learned=0.02, tokens=0.02),
+    "learned": Kind(learned=2**-0.5),  # rows as long as the sinusoidal ones, √(D/2)
 }
 
 
@@ -109,37 +106,7 @@ def of_kinds() -> list[dict[str, object]]:
     return values
 
 
-def of_rows() -> list[dict[str, object]]:
-    """Measure how alike the rows of a learned table are, by distance, in a model of stories."""
-    values: list[dict[str, object]] = []
-    model = stories.language_model(
-        attention=lambda: MultiHeadAttention(stories.EMBED_DIM, stories.NUM_HEADS),
-        max_length=stories.CONTEXT,
-    )
-    table = model.position_embedding
-    if table is None:
-        raise TypeError("the model must have a table; got none")
-    for embedding in (model.token_embedding, table):
-        nn.init.normal_(embedding.weight, std=0.02)
-
-    def watch(step: int) -> None:
-        if step not in (0, READ):
-            return
-        rows = F.normalize(table.weight.detach()[:SEEN], dim=-1)
-        alike = rows @ rows.T
-        for distance in range(FARTHEST + 1):
-            mean = torch.diagonal(alike, distance).mean().item()
-            of = {"quantity": "alike", "when": "after" if step else "before", "distance": distance}
-            values.append({**of, "value": round(mean, 4), "unit": "ratio", "kernel": "aten::mm"})
-
-    stories.train(model, steps=READ, watch=watch)
-    return values
-
-
 def measure() -> dict[str, Measurement]:
-    """Measure both on one thread."""
+    """Measure on one thread."""
     with one_thread():
-        return {
-            "kinds": measurement(of_kinds(), threads=1),
-            "rows": measurement(of_rows(), threads=1),
-        }
+        return {"kinds": measurement(of_kinds(), threads=1)}

@@ -3,19 +3,14 @@
 import math
 from collections.abc import Callable
 
-import drawsvg
 import matplotlib.style
 import torch
 from matplotlib.axes import Axes
 
 from attn_docs import sinusoidal
-from attn_docs.sentence import WORDS
 from docs._kit import chart
-from docs._kit.draw import ACCENT, INK, SOFT, canvas, circle, finish, write
-from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import DIM, FARTHEST, SEEN
 from .tables import products
 
 KEY = "position-sinusoidal"
@@ -66,28 +61,6 @@ def hands(language: str) -> str:
         return chart.finish(figure, f"{KEY}-hands", text["title"], text["desc"])
 
 
-def clocks(language: str) -> str:
-    """Draw the vectors of the sentence as hands: a clock for each pair at each word."""
-    text, radius = texts(__file__, "clocks", language), 15
-    drawing = canvas(400, 170)
-    places = sinusoidal(torch.arange(len(WORDS)), 2 * DIGITS).unflatten(-1, (-1, 2))  # n pairs 2
-    for column, word in enumerate(WORDS):
-        write(drawing, word, 100 + 66 * column, 12, 13)
-    for i in range(DIGITS):
-        write(drawing, text["pair"].format(i=i), 0, 42 + 37 * i, 13, text_anchor="start")
-        for column in range(len(WORDS)):
-            x, y = 100 + 66 * column, 38 + 37 * i
-            sine, cosine = places[column, i].tolist()
-            circle(drawing, x, y, radius, fill=SOFT)
-            faint = {"stroke": INK, "stroke_opacity": 0.3, "stroke_width": 1.2}
-            drawing.append(drawsvg.Line(x, y, x, y - radius + 3, **faint))
-            end = x + (radius - 3) * sine, y - (radius - 3) * cosine
-            lit = {"stroke": ACCENT, "stroke_width": 2.2, "data_hand": f"{column} {i}"}
-            drawing.append(drawsvg.Line(x, y, *end, **lit))
-    desc = text["desc"].format(words=", ".join(WORDS))
-    return finish(drawing.as_svg(header=""), f"{KEY}-clocks", text["title"], desc)
-
-
 def distance(language: str) -> str:
     """Chart the dot product of two positions over their distance, right and wrong."""
     text = texts(__file__, "distance", language)
@@ -114,40 +87,7 @@ def distance(language: str) -> str:
         return chart.finish(figure, f"{KEY}-distance", text["title"], desc)
 
 
-def alike(language: str) -> str:
-    """Chart how alike rows of tables are over their distance: learned, and sinusoidal."""
-    text, found = texts(__file__, "alike", language), load(__file__)["rows"]
-    along = range(FARTHEST + 1)
-    lines = {
-        when: [found("alike", when=when, distance=at) for at in along]
-        for when in ("before", "after")
-    }
-    rows = sinusoidal(torch.arange(SEEN), DIM)
-    cosines = rows @ rows.T / (DIM / 2)
-    lines["fixed"] = [torch.diagonal(cosines, at).mean().item() for at in along]
-    looks = {"before": (chart.INK, ":"), "after": (chart.ACCENT, "-"), "fixed": (chart.ACCENT_2, "--")}  # noqa: E501 # fmt: skip
-    with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 226)
-        axes = chart.panel(figure, 36, 30, 350, 150)
-        axes.set(xlim=(0, along[-1]), ylim=(-0.25, 1.05))
-        for name, series in lines.items():
-            colour, style = looks[name]
-            axes.plot(along, series, color=colour, ls=style, lw=1.8, gid=f"part:{name}")
-        axes.text(along[-1], lines["fixed"][-1] + 0.09, text["fixed"], ha="right", va="center")
-        axes.text(2.3, lines["after"][2] + 0.02, text["after"], ha="left", va="center")
-        axes.text(24, 0.1, text["before"], ha="right", va="center")
-        chart.set_ticks(axes, "x", {at: str(at) for at in (0, 5, 10, 15, 20)})
-        chart.set_ticks(axes, "y", {0: "0", 0.5: "0.5", 1: "1"})
-        axes.text(-0.09, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")
-        axes.text(1, -0.24, text["along"], transform=axes.transAxes, ha="right", va="center")
-        said = {"one": lines["after"][1], "two": lines["after"][2], "three": lines["after"][3]}
-        desc = text["desc"].format(**{key: f"{value:.2f}" for key, value in said.items()})
-        return chart.finish(figure, f"{KEY}-alike", text["title"], desc)
-
-
 FIGURES: dict[str, Callable[[str], str]] = {
     "hands": hands,
-    "clocks": clocks,
     "distance": distance,
-    "alike": alike,
 }

@@ -1,6 +1,5 @@
 """What is added, by whom and how well it is learned from, and the numbers of the chapter."""
 
-import math
 import statistics
 from collections.abc import Callable
 from importlib import metadata
@@ -31,14 +30,6 @@ TABLES_OF: dict[str, Callable[..., Tensor]] = {
     "cosine_of_sine": cosine_of_the_sine.table,
     "doubled": exponent_doubled.table,
 }
-# how many positions the slowest pair of each needs for one turn: its exponent
-SLOWEST = {
-    "right": 2 * (SIZE / 2 - 1) / SIZE,
-    "dimensions": 2 * (SIZE - 1) / SIZE,
-    "half_step": (SIZE - 1) / SIZE,
-    "cosine_of_sine": 2 * (SIZE / 2 - 1) / SIZE,
-    "doubled": 2 * (SIZE - 2) / SIZE,
-}
 STEPS = (100, 200, 300)
 
 
@@ -47,35 +38,11 @@ def rows(kind: str, count: int = POSITIONS) -> Tensor:
     return TABLES_OF[kind](torch.arange(count).double(), SIZE)
 
 
-def missed(kind: str) -> float:
-    """Return the share of the next vectors that no matrix makes from those before."""
-    found = rows(kind)
-    before, after = found[:-1], found[1:]
-    best = torch.linalg.lstsq(before, after, driver="gelsd").solution
-    return ((before @ best - after).norm() / after.norm()).item()
-
-
 def products(kind: str, apart: int, count: int = POSITIONS) -> tuple[float, float]:
     """Return the least and greatest product of two vectors so far apart, over that with itself."""
     found = rows(kind, count + abs(apart)) / (SIZE / 2) ** 0.5
     far = (found[abs(apart) :] * found[: len(found) - abs(apart)]).sum(-1)
     return far.min().item(), far.max().item()
-
-
-def wrong(language: str) -> str:
-    """Return what is left of both properties in each wrong version."""
-    text = texts(__file__, "wrong", language)
-    names = texts(__file__, "kinds", language)
-    body = []
-    for kind in TABLES_OF:
-        low, high = products(kind, APART)
-        span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} … {high:.2f}"
-        turn = 2 * math.pi * 10000 ** SLOWEST[kind]
-        share = f"{100 * missed(kind):.1f}%"
-        name = names["sinusoidal" if kind == "right" else kind]
-        body.append((name, span, share, f"{float(f'{turn:.2g}'):,.0f}"))
-    caption = text["caption"].format(size=SIZE, positions=f"{POSITIONS:,}", apart=APART)
-    return f"{table(text['header'], body)}\n\n{caption}"
 
 
 def layouts(language: str) -> str:
@@ -130,7 +97,6 @@ def trained(language: str) -> str:
 
 
 TABLES: dict[str, Callable[[str], str]] = {
-    "wrong": wrong,
     "layouts": layouts,
     "trained": trained,
 }
@@ -148,10 +114,9 @@ def from_the_bag(first: int, last: int) -> float:
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    measured, alike = load(__file__)["kinds"], load(__file__)["rows"]
+    measured = load(__file__)["kinds"]
     last = example("position/sinusoidal/last")["found"]
     low, high = products("dimensions", APART)
-    turn = 2 * math.pi * 10000 ** (2 * (256 - 1) / 512)
     shares = {
         f"{kind}_{step}": _percent(right(measured, kind, step))
         for kind in benchmark.KINDS
@@ -164,26 +129,15 @@ def numbers() -> dict[str, str]:
         "bag_beyond": _percent(from_the_bag(benchmark.LENGTH, 2 * benchmark.LENGTH - 1)),
         "back": str(benchmark.BACK),
         "length": str(benchmark.LENGTH),
-        "tokens": str(benchmark.TOKENS),
-        "slowest_512": f"{float(f'{turn:.3g}'):,.0f}",
         "product_right": f"{products('right', APART)[0]:.2f}",
         "product_low": f"{low:.2f}",
         "product_high": f"{high:.2f}",
-        "missed": f"{100 * missed('dimensions'):.1f}%",
-        "missed_half": f"{100 * missed('half_step'):.1f}%",
-        "alike_1": f"{alike('alike', when='after', distance=1):.2f}",
-        "alike_2": f"{alike('alike', when='after', distance=2):.2f}",
-        "alike_3": f"{alike('alike', when='after', distance=3):.2f}",
         "top": f"{SIZE // 2}",
         "next_best": f"{SIZE / 2 * products('right', 1)[0]:.1f}",
-        "small": f"{benchmark.KINDS['learned_small'].learned}",
         "transformers": ".".join(metadata.version("transformers").split(".")[:2]),
-        "read": str(benchmark.READ),
         "last_gpt2": f"{last['GPT-2'][0]:,}",
         "last_bert": f"{last['BERT'][0]:,}",
         "said_roberta": f"{last['RoBERTa'][0]:,}",
         "last_roberta": f"{last['RoBERTa'][1]:,}",
-        "said_released": f"{last['released'][0]:,}",
-        "last_released": f"{last['released'][1]:,}",
         "last_opt": f"{last['OPT'][0]:,}",
     }

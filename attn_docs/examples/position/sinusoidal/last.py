@@ -18,7 +18,6 @@ models = {
     "GPT-2": GPT2Model(GPT2Config(vocab_size=9, n_embd=8, n_layer=1, n_head=1, **NO_ENDS)),
     "BERT": BertModel(BertConfig(vocab_size=9, **TINY)),
     "RoBERTa": RobertaModel(RobertaConfig(vocab_size=9, **TINY)),
-    "released": RobertaModel(RobertaConfig(vocab_size=9, max_position_embeddings=514, **TINY)),
     "OPT": OPTModel(OPTConfig(vocab_size=9, num_hidden_layers=1, **OPT)),
 }
 
@@ -44,5 +43,4 @@ with torch.no_grad():
 #> GPT-2    configured 1024, takes 1024, then IndexError
 #> BERT     configured 512, takes 512, then RuntimeError
 #> RoBERTa  configured 512, takes 510, then RuntimeError
-#> released configured 514, takes 512, then RuntimeError
 #> OPT      configured 2048, takes 2048, then IndexError

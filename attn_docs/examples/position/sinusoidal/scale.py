@@ -22,10 +22,3 @@ for name, rows in ways.items():
 #> the same, times √D       length  22.6, share of position 0.33
 #> nn.Embedding             length  22.6, share of position 0.33
 #> nn.Embedding, times √D   length 512.0, share of position 0.00
-energy, directions = torch.linalg.svd(place, full_matrices=False)[1:]
-held = (energy**2).cumsum(0) / (energy**2).sum()  # by the first 1, 2, 3, … directions
-count = int((held < 0.999).sum()) + 1
-words = torch.randn(1000, D)
-inside = (words @ directions[:count].T).square().sum() / words.square().sum()
-print(f"{count} directions hold 99.9% of the positions, and {inside:.2f} of the words")
-#> 33 directions hold 99.9% of the positions, and 0.06 of the words
