@@ -15,7 +15,7 @@ from docs._kit.text import texts
 
 KEY = "position-relative"
 HEADS = {0: "1/2", 2: "1/8", 7: "1/256"}  # of eight
-_CELL, _HIGH = 58, 22
+_CELL, _HIGH = 58, 21
 FAR = 32  # how far the curves go
 _LABELS = {0: (2.2, 0.52), 2: (7.2, 0.52), 7: (15, 0.83)}  # beside the curves
 MANY = 12  # heads that are not a power of two
@@ -35,7 +35,7 @@ def short(bias: float) -> str:
 def idea(language: str) -> str:
     """Draw what one head adds to the scores, and what some heads leave of a weight."""
     text, n = texts(__file__, "idea", language), len(WORDS)
-    drawing, left, top = canvas(370, 374), 62, 50
+    drawing, left, top = canvas(370, 346), 62, 50
     write(drawing, text["slope"].format(slope=HEADS[0]), left + n * _CELL / 2, top - 38, 13)
     for j, word in enumerate(WORDS):
         write(drawing, word, left + (j + 0.5) * _CELL, top - 14, 12)
@@ -47,7 +47,7 @@ def idea(language: str) -> str:
         place = {"data_row": i, "data_column": j, "data_bias": round(bias, 4)}
         drawing.append(drawsvg.Rectangle(x, y, _CELL, _HIGH, stroke_opacity=0.35, **look, **place))
         write(drawing, short(bias), x + _CELL / 2, y + _HIGH / 2, 12)
-    write(drawing, text["axes"], 185, 178, 12)
+    write(drawing, text["axes"], 185, 172, 12)
     _reach(drawing, text)
     desc = text["desc"].format(slopes=text["comma"].join(HEADS.values()))
     return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], desc, zoom=1.3)
@@ -55,8 +55,8 @@ def idea(language: str) -> str:
 
 def _reach(drawing: drawsvg.Drawing, text: dict[str, str]) -> None:
     """Draw what a head leaves of a weight, by distance, for three slopes."""
-    left, low, wide, high = 62, 336, 290, 104
-    write(drawing, text["left"], left, low - high - 16, 12, text_anchor="start")
+    left, low, wide, high = 62, 308, 290, 84
+    write(drawing, text["left"], left, low - high - 14, 12, text_anchor="start")
     write(drawing, text["distance"], left + wide, low + 32, 12, text_anchor="end")
     axes = drawsvg.Path(fill="none", stroke=INK, stroke_opacity=0.5)
     drawing.append(axes.M(left, low - high).V(low).H(left + wide))
@@ -86,8 +86,8 @@ def slopes(language: str) -> str:
     text, heads = texts(__file__, "slopes", language), range(1, MANY + 1)
     found = {"code": alibi_slopes(MANY).tolist(), "paper": one_series(MANY)}
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(390, 230)
-        axes = chart.panel(figure, 52, 28, 325, 150)
+        figure = chart.new_figure(390, 200)
+        axes = chart.panel(figure, 52, 28, 325, 122)
         axes.set(yscale="log", xlim=(0.5, MANY + 0.5), ylim=(2**-8.6, 1.3))
         looks = {"code": (chart.ACCENT, "o"), "paper": (chart.INK, "x")}
         for name, (colour, mark) in looks.items():
@@ -97,8 +97,8 @@ def slopes(language: str) -> str:
         axes.text(3.6, found["paper"][3] * 2.2, text["paper"], ha="left", va="center")
         chart.set_ticks(axes, "x", {head: str(head) for head in heads})
         chart.set_ticks(axes, "y", {1 / d: f"1/{d}" for d in (2, 8, 32, 128)})
-        axes.text(0, 1.1, text["up"], transform=axes.transAxes, ha="left", va="center")
-        axes.text(1, -0.22, text["right"], transform=axes.transAxes, ha="right", va="center")
+        axes.text(0, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")
+        axes.text(1, -0.27, text["right"], transform=axes.transAxes, ha="right", va="center")
         told = {name: ", ".join(f"{x:.4f}" for x in values) for name, values in found.items()}
         return chart.finish(figure, f"{KEY}-slopes", text["title"], text["desc"].format(**told))
 
@@ -113,8 +113,8 @@ def buckets(language: str) -> str:
     """Draw which bucket a distance back falls into, in a decoder and in an encoder."""
     text = texts(__file__, "buckets", language)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(390, 230)
-        axes = chart.panel(figure, 36, 28, 340, 150)
+        figure = chart.new_figure(390, 200)
+        axes = chart.panel(figure, 36, 28, 340, 122)
         axes.set(xlim=(-BACK, BACK), ylim=(0, 34))
         looks = {"decoder": (False, chart.ACCENT), "encoder": (True, chart.ACCENT_2)}
         for name, (both, colour) in looks.items():
@@ -127,8 +127,8 @@ def buckets(language: str) -> str:
             axes.text(at, high, text[name], ha=right, va="center")
         chart.set_ticks(axes, "x", {x: str(x).replace("-", "−") for x in range(-128, 129, 64)})
         chart.set_ticks(axes, "y", {y: str(y) for y in (0, 8, 15, 24, 31)})
-        axes.text(0, 1.1, text["up"], transform=axes.transAxes, ha="left", va="center")
-        axes.text(1, -0.22, text["right"], transform=axes.transAxes, ha="right", va="center")
+        axes.text(0, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")
+        axes.text(1, -0.27, text["right"], transform=axes.transAxes, ha="right", va="center")
         sides = {"decoder": edges(bidirectional=False), "encoder": edges(bidirectional=True)}
         told = {name: ", ".join(map(str, values)) for name, values in sides.items()}
         return chart.finish(figure, f"{KEY}-buckets", text["title"], text["desc"].format(**told))
