@@ -35,7 +35,7 @@ def short(bias: float) -> str:
 def idea(language: str) -> str:
     """Draw what one head adds to the scores, and what some heads leave of a weight."""
     text, n = texts(__file__, "idea", language), len(WORDS)
-    drawing, left, top = canvas(370, 346), 62, 50
+    drawing, left, top = canvas(370, 354), 62, 50
     write(drawing, text["slope"].format(slope=HEADS[0]), left + n * _CELL / 2, top - 38, 13)
     for j, word in enumerate(WORDS):
         write(drawing, word, left + (j + 0.5) * _CELL, top - 14, 12)
