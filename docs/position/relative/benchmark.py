@@ -17,11 +17,12 @@ from docs._kit.measured import Measurement, measurement
 HEADS, HEAD_DIM, LENGTH = 8, 64, 1024
 WAYS = ("causal", "elements", "alibi", "learned")
 SECONDS = 20.0
-BIASES = ("none", "alibi", "t5")
+BIASES = ("none", "alibi", "t5", "short")
 TRAINED, LONG, STEPS, SEEDS = 24, 192, 300, (0, 1, 2)
 LEARNER_HEADS, LEARNER_SIZE, BATCH, RATE = 4, 32, 32, 0.01
 KINDS, VALUES = 8, 16  # a token of the second task is one of 8 kinds with one of 16 values
 BACK, CLOSED, IGNORED = 3, -20.0, -100
+SHORT = {"num_buckets": 8, "max_distance": 16}  # a table whose buckets training reaches, all
 
 Task = Callable[[int], tuple[Tensor, Tensor]]
 
@@ -89,7 +90,8 @@ def learn(task: str, way: str, seed: int) -> tuple[nn.Module, Callable[[Tensor],
     torch.manual_seed(seed)
     embed = nn.Embedding(KINDS * VALUES if task == "latest" else VALUES, LEARNER_SIZE)
     layer, read = MultiHeadAttention(LEARNER_SIZE, LEARNER_HEADS), nn.Linear(LEARNER_SIZE, VALUES)
-    table = RelativeBias(LEARNER_HEADS, bidirectional=False)
+    sizes = SHORT if way == "short" else {}
+    table = RelativeBias(LEARNER_HEADS, bidirectional=False, **sizes)
 
     def answer(text: Tensor) -> Tensor:
         n = text.size(1)
@@ -97,6 +99,7 @@ def learn(task: str, way: str, seed: int) -> tuple[nn.Module, Callable[[Tensor],
             "none": lambda _: None,
             "alibi": lambda n: alibi_bias(LEARNER_HEADS, n),
             "t5": table,
+            "short": table,
         }
         output: Tensor = read(layer(embed(text), attn_mask=made[way](n), is_causal=True))
         return output.transpose(1, 2)

@@ -14,9 +14,10 @@ from docs._kit.draw import ACCENT, INK, canvas, finish, write
 from docs._kit.text import texts
 
 KEY = "position-relative"
-HEADS = {0: "1/2", 2: "1/8"}  # of eight
-_CELL, _HIGH = 58, 22
-_PANEL = 176  # from the top of one head to the top of the next
+HEADS = {0: "1/2", 2: "1/8", 7: "1/256"}  # of eight
+_CELL, _HIGH = 58, 21
+FAR = 32  # how far the curves go
+_LABELS = {0: (2.2, 0.52), 2: (7.2, 0.52), 7: (15, 0.83)}  # beside the curves
 MANY = 12  # heads that are not a power of two
 BACK = 160  # how far the chart of buckets goes
 
@@ -32,29 +33,47 @@ def short(bias: float) -> str:
 
 
 def idea(language: str) -> str:
-    """Draw what two heads add to the scores of the sentence, under a causal mask."""
+    """Draw what one head adds to the scores, and what some heads leave of a weight."""
     text, n = texts(__file__, "idea", language), len(WORDS)
-    drawing = canvas(370, 388)
-    for panel, (head, slope) in enumerate(HEADS.items()):
-        left, top, group = 62, 50 + panel * _PANEL, drawsvg.Group(data_head=head)
-        write(group, text["slope"].format(slope=slope), left + n * _CELL / 2, top - 38, 13)
-        for j, word in enumerate(WORDS):
-            write(group, word, left + (j + 0.5) * _CELL, top - 14, 12)
-            write(group, word, left - 8, top + (j + 0.5) * _HIGH, 12, text_anchor="end")
-        for i, j in torch.ones(n, n).tril().nonzero().tolist():
-            bias = alibi_bias(8, n)[0, head, i, j].item()
-            x, y = left + j * _CELL, top + i * _HIGH
-            look = {"fill": ACCENT, "fill_opacity": 0.45 * shade(bias), "stroke": INK}
-            place = {"data_row": i, "data_column": j, "data_bias": round(bias, 4)}
-            group.append(
-                drawsvg.Rectangle(x, y, _CELL, _HIGH, stroke_opacity=0.35, **look, **place)
-            )
-            write(group, short(bias), x + _CELL / 2, y + _HIGH / 2, 12)
-        drawing.append(group)
-    write(drawing, text["axes"], 185, 356, 12)
-    write(drawing, text["shade"], 185, 374, 12)
+    drawing, left, top = canvas(370, 354), 62, 50
+    write(drawing, text["slope"].format(slope=HEADS[0]), left + n * _CELL / 2, top - 38, 13)
+    for j, word in enumerate(WORDS):
+        write(drawing, word, left + (j + 0.5) * _CELL, top - 14, 12)
+        write(drawing, word, left - 8, top + (j + 0.5) * _HIGH, 12, text_anchor="end")
+    for i, j in torch.ones(n, n).tril().nonzero().tolist():
+        bias = alibi_bias(8, n)[0, 0, i, j].item()
+        x, y = left + j * _CELL, top + i * _HIGH
+        look = {"fill": ACCENT, "fill_opacity": 0.45 * shade(bias), "stroke": INK}
+        place = {"data_row": i, "data_column": j, "data_bias": round(bias, 4)}
+        drawing.append(drawsvg.Rectangle(x, y, _CELL, _HIGH, stroke_opacity=0.35, **look, **place))
+        write(drawing, short(bias), x + _CELL / 2, y + _HIGH / 2, 12)
+    write(drawing, text["axes"], 185, 172, 12)
+    _reach(drawing, text)
     desc = text["desc"].format(slopes=text["comma"].join(HEADS.values()))
     return finish(drawing.as_svg(header=""), f"{KEY}-idea", text["title"], desc, zoom=1.3)
+
+
+def _reach(drawing: drawsvg.Drawing, text: dict[str, str]) -> None:
+    """Draw what a head leaves of a weight, by distance, for three slopes."""
+    left, low, wide, high = 62, 308, 290, 84
+    write(drawing, text["left"], left, low - high - 14, 12, text_anchor="start")
+    write(drawing, text["distance"], left + wide, low + 32, 12, text_anchor="end")
+    axes = drawsvg.Path(fill="none", stroke=INK, stroke_opacity=0.5)
+    drawing.append(axes.M(left, low - high).V(low).H(left + wide))
+    for share in (0, 1):
+        write(drawing, str(share), left - 8, low - share * high, 12, text_anchor="end")
+    for distance in range(0, FAR + 1, 8):
+        write(drawing, str(distance), left + wide * distance / FAR, low + 14, 12)
+    for head, slope in HEADS.items():
+        bias = alibi_bias(8, 1, offset=FAR)[0, head, 0].flip(0).tolist()  # by distance
+        place = {"data_head": head, "data_far": round(shade(bias[-1]), 4)}
+        line = drawsvg.Path(fill="none", stroke=ACCENT, stroke_width=2, **place)
+        for distance, each in enumerate(bias):
+            move = line.L if distance else line.M
+            move(round(left + wide * distance / FAR, 1), round(low - high * shade(each), 1))
+        drawing.append(line)
+        x, y = _LABELS[head]
+        write(drawing, slope, left + wide * x / FAR, low - high * y, 12, text_anchor="start")
 
 
 def one_series(num_heads: int) -> list[float]:
@@ -67,8 +86,8 @@ def slopes(language: str) -> str:
     text, heads = texts(__file__, "slopes", language), range(1, MANY + 1)
     found = {"code": alibi_slopes(MANY).tolist(), "paper": one_series(MANY)}
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(390, 230)
-        axes = chart.panel(figure, 52, 28, 325, 150)
+        figure = chart.new_figure(390, 200)
+        axes = chart.panel(figure, 52, 28, 325, 122)
         axes.set(yscale="log", xlim=(0.5, MANY + 0.5), ylim=(2**-8.6, 1.3))
         looks = {"code": (chart.ACCENT, "o"), "paper": (chart.INK, "x")}
         for name, (colour, mark) in looks.items():
@@ -78,8 +97,8 @@ def slopes(language: str) -> str:
         axes.text(3.6, found["paper"][3] * 2.2, text["paper"], ha="left", va="center")
         chart.set_ticks(axes, "x", {head: str(head) for head in heads})
         chart.set_ticks(axes, "y", {1 / d: f"1/{d}" for d in (2, 8, 32, 128)})
-        axes.text(0, 1.1, text["up"], transform=axes.transAxes, ha="left", va="center")
-        axes.text(1, -0.22, text["right"], transform=axes.transAxes, ha="right", va="center")
+        axes.text(0, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")
+        axes.text(1, -0.27, text["right"], transform=axes.transAxes, ha="right", va="center")
         told = {name: ", ".join(f"{x:.4f}" for x in values) for name, values in found.items()}
         return chart.finish(figure, f"{KEY}-slopes", text["title"], text["desc"].format(**told))
 
@@ -94,8 +113,8 @@ def buckets(language: str) -> str:
     """Draw which bucket a distance back falls into, in a decoder and in an encoder."""
     text = texts(__file__, "buckets", language)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(390, 230)
-        axes = chart.panel(figure, 36, 28, 340, 150)
+        figure = chart.new_figure(390, 200)
+        axes = chart.panel(figure, 36, 28, 340, 122)
         axes.set(xlim=(-BACK, BACK), ylim=(0, 34))
         looks = {"decoder": (False, chart.ACCENT), "encoder": (True, chart.ACCENT_2)}
         for name, (both, colour) in looks.items():
@@ -108,8 +127,8 @@ def buckets(language: str) -> str:
             axes.text(at, high, text[name], ha=right, va="center")
         chart.set_ticks(axes, "x", {x: str(x).replace("-", "−") for x in range(-128, 129, 64)})
         chart.set_ticks(axes, "y", {y: str(y) for y in (0, 8, 15, 24, 31)})
-        axes.text(0, 1.1, text["up"], transform=axes.transAxes, ha="left", va="center")
-        axes.text(1, -0.22, text["right"], transform=axes.transAxes, ha="right", va="center")
+        axes.text(0, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")
+        axes.text(1, -0.27, text["right"], transform=axes.transAxes, ha="right", va="center")
         sides = {"decoder": edges(bidirectional=False), "encoder": edges(bidirectional=True)}
         told = {name: ", ".join(map(str, values)) for name, values in sides.items()}
         return chart.finish(figure, f"{KEY}-buckets", text["title"], text["desc"].format(**told))

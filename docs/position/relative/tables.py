@@ -13,7 +13,6 @@ from docs._kit.text import texts
 
 from .benchmark import (
     BATCH,
-    BIASES,
     CLOSED,
     HEAD_DIM,
     HEADS,
@@ -22,6 +21,7 @@ from .benchmark import (
     LENGTH,
     LONG,
     SEEDS,
+    SHORT,
     STEPS,
     TASKS,
     TRAINED,
@@ -30,8 +30,7 @@ from .benchmark import (
 )
 from .figures import MANY, edges
 
-BIG_HEADS, BIG_LENGTH, BYTES = 32, 16_384, 4  # a bias in float32
-INKLING = 1024  # the distances of a profile
+BIG_HEADS, BIG_LENGTH, BIG_DIM, BYTES = 32, 16_384, 128, 4  # a bias in float32
 
 
 def bytes_of(queries: int) -> int:
@@ -39,17 +38,22 @@ def bytes_of(queries: int) -> int:
     return BIG_HEADS * queries * BIG_LENGTH * BYTES
 
 
+def wider() -> int:
+    """Return the bytes of the queries, keys and values with two more elements each."""
+    return 3 * BIG_HEADS * BIG_LENGTH * (BIG_DIM + 2) * BYTES
+
+
 def bytes_told(language: str) -> str:
     """Return what must be stored for a bias, in its forms."""
     text = texts(__file__, "bytes", language)
     sizes = {
         "matrix": ("$h \\cdot n \\cdot m$", f"{bytes_of(BIG_LENGTH) / 2**30:.0f} GiB"),
-        "row": ("$6\\, h \\cdot n$", f"{6 * bytes_of(1) / 2**20:.0f} MiB"),
+        "row": ("$3\\, h \\cdot n \\cdot (d + 2)$", f"{wider() / 2**20:.0f} MiB"),
         "decode": ("$h \\cdot m$", f"{bytes_of(1) / 2**20:.0f} MiB"),
         "slopes": ("$h$", f"{BIG_HEADS * BYTES} B"),
     }
     rows = [(text[name], count, size) for name, (count, size) in sizes.items()]
-    caption = text["caption"].format(heads=BIG_HEADS, tokens=f"{BIG_LENGTH:,}")
+    caption = text["caption"].format(heads=BIG_HEADS, size=BIG_DIM, tokens=f"{BIG_LENGTH:,}")
     return f"{table(text['header'], rows)}\n\n{caption}"
 
 
@@ -99,10 +103,10 @@ def learners(language: str) -> str:
     value = f"−{-CLOSED:.0f}"
     rows = [
         (
-            text[way].format(closed=untouched(), value=value),
+            text[way].format(closed=untouched(), value=value, short=SHORT["num_buckets"]),
             *(span(task, way, length) for task in TASKS for length in (TRAINED, LONG)),
         )
-        for way in (*BIASES, "closed")
+        for way in ("none", "alibi", "t5", "closed", "short")
     ]
     header = [cell.format(**sizes) for cell in text["header"]]
     told = text["caption"].format(**sizes, guess=f"{1 / VALUES:.0%}")
@@ -142,18 +146,15 @@ def numbers() -> dict[str, str]:
         "read": f"{BIG_LENGTH:,}",
         "far": "10,000",
         "ln_2": f"{math.log(2):.2f}",
-        "taken": f"{1 - math.exp(-1 / 2):.0%}",
         "slower_forward": ratio(backward=False),
         "slower_backward": ratio(backward=True),
-        "torch": torch.__version__.split("+")[0],
         "transformers": transformers.__version__,
-        "inkling": f"{INKLING:,}",
-        "mask": f"{HEADS * LENGTH**2 * BYTES / 2**20:.0f} MiB",
         "far_factor": f"{LONG // TRAINED}",
         "untouched": str(untouched()),
         "t5_latest": span("latest", "t5", TRAINED),
-        "t5_latest_far": span("latest", "t5", LONG),
         "alibi_latest": span("latest", "alibi", TRAINED),
-        "alibi_latest_far": span("latest", "alibi", LONG),
+        "short_back_far": span("back", "short", LONG),
+        "short_latest_far": span("latest", "short", LONG),
+        "t5_back_far": span("back", "t5", LONG),
         "alibi_back": span("back", "alibi", TRAINED),
     }

@@ -32,7 +32,6 @@ RULES: dict[str, RotaryScaling | None] = {
     "llama3": Llama3Scaling(FACTOR, ORIGINAL),
     "proportional": ProportionalScaling(SHARE),
 }
-PAIRS = (0, 20, 30, 33, 40, 63)
 SHOWN = (0, 16, 24, 32, 40, 48)  # of the explorer, for a head of DIM; and the last pair
 CHOICES = {
     "dim": (64, 128, 256),
@@ -158,24 +157,6 @@ def explorer(language: str) -> str:
     )
 
 
-def wavelengths(language: str) -> str:
-    """Return after how many tokens some pairs have turned once, by rule."""
-    text, named = texts(__file__, "wavelengths", language), texts(__file__, "rules", language)
-    made, unit = [], texts(__file__, "explorer", language)["unit"]
-    for name, rule in RULES.items():
-        found = frequencies(THETA, rule)
-        waves = (
-            number(2 * math.pi / found[pair].item(), unit) if found[pair] else text["never"]
-            for pair in PAIRS
-        )
-        made.append((named[name], *waves))
-    header = (text["rule"], *(text["pair"].format(pair=pair) for pair in PAIRS))
-    caption = text["caption"].format(
-        dim=DIM, theta=f"{THETA:,.0f}", length=f"{ORIGINAL:,}", factor=f"{FACTOR:.0f}", share=SHARE
-    )
-    return f"{table(header, made)}\n\n{caption}"
-
-
 def sharper(factor: float) -> float:
     """Return YaRN's factor on cosine and sine."""
     return YaRNScaling(factor, 4096).attention
@@ -210,13 +191,8 @@ def factor(language: str) -> str:
 
 TABLES: dict[str, Callable[[str], str]] = {
     "explorer": explorer,
-    "wavelengths": wavelengths,
     "factor": factor,
 }
-
-
-def _least_above_1(ratios: Tensor) -> float:
-    return ratios[ratios > 1 + 1e-9].min().item()
 
 
 def numbers() -> dict[str, str]:
@@ -225,22 +201,16 @@ def numbers() -> dict[str, str]:
     made = {name: frequencies(THETA, rule) for name, rule in RULES.items() if rule is not None}
     kept, between, divided = kinds(plain, made["llama3"], FACTOR)
     yarn = kinds(plain, made["yarn"], FACTOR)
-    waves = 2 * math.pi / plain
     qwen = YaRNScaling(4.0, 32768)  # as Qwen3's documentation switches it on
-    turns = ORIGINAL / waves
-    share = ((turns - 1) / (32 - 1)).clamp(0, 1)  # kept, as in YaRN's paper
-    paper = share * plain + (1 - share) * plain / FACTOR
     wrong = frequencies(THETA, Llama3Scaling(FACTOR, LONGEST))  # the other length of config.json
     return {
         "between": str(between),
         "base_ntk": f"{round(THETA * FACTOR ** (DIM / (DIM - 2)), -4):,.0f}",
-        "cosine": f"{sharper(DEEPSEEK):.4f}",
         "degrees_linear": f"{math.degrees(made['linear'][0].item()):.1f}",
         "degrees_linear_4": f"{math.degrees(1) / 4:.1f}",
         "degrees_plain": f"{math.degrees(1):.1f}",
         "divided": str(divided),
         "factor_ministral": f"{sharper(MINISTRAL):.4f}",
-        "first_kept": f"{ORIGINAL / 4:,.0f}",
         "kept": str(kept),
         "length": f"{LONGEST:,}",
         "new_ntk": str(int(unseen(plain, made["ntk"], ORIGINAL, FACTOR * ORIGINAL).sum())),
@@ -250,16 +220,12 @@ def numbers() -> dict[str, str]:
         "other_length": str(int((made["llama3"] != wrong).sum())),
         "other_qwen": str(int((frequencies(1e6, qwen) != frequencies(1e6, None)).sum())),
         "scale": f"{sharper(DEEPSEEK) ** 2:.4f}",
-        "paper_least": f"{_least_above_1(made['yarn'] / paper):.2f}",
-        "paper_most": f"{(made['yarn'] / paper).max().item():.2f}",
         "qwen_half": f"{2 * 32768:,}",
         "qwen_longest": f"{4 * 32768:,}",
         "qwen_trained": f"{32768:,}",
         "scores_qwen": f"{qwen.attention**2:.2f}",
         "scores_ministral": f"{sharper(MINISTRAL) ** 2:.2f}",
-        "slowest": f"{waves[-1].item() / 1e6:.1f}",
         "theta": f"{THETA:,.0f}",
-        "longer": f"{FACTOR * ORIGINAL:,.0f}",
         "transformers": ".".join(version("transformers").split(".")[:2]),
         "yarn_between": str(yarn[1]),
         "yarn_divided": str(yarn[2]),
