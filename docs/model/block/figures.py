@@ -83,7 +83,7 @@ def stream(language: str) -> str:
     best = max(next_words().items(), key=lambda pair: pair[1])
     told["logits"] = text["and"].join(f"{word} {score:.2f}" for word, score in logits().items())
     desc = text["desc"].format(word=best[0], share=best[1], **told)
-    return finish(drawing.as_svg(header=""), f"{KEY}-stream", text["title"], desc, zoom=1.35)
+    return finish(drawing.as_svg(header=""), f"{KEY}-stream", text["title"], desc, zoom=1.25)
 
 
 def _told(row: Sequence[float]) -> list[str]:
@@ -142,14 +142,14 @@ def _words(drawing: drawsvg.Drawing) -> None:
     drawing.append(scores)
 
 
-_BAR = 78  # from one bar to the next
+_BAR = 72  # from one bar to the next
 _SHADES = {"attention": (ACCENT, 1.0), "mlp": (ACCENT_2, 0.55), "tokens": (INK, 0.12)}
 
 
 def shares(language: str) -> str:
     """Draw the parameters of published models, a bar a model, divided by part."""
     text, names = (texts(__file__, name, language) for name in ("shares", "parameters"))
-    drawing, told = canvas(400, 3 * _BAR - 22), []
+    drawing, told = canvas(400, 3 * _BAR - 4), []
     for index, (model, config) in enumerate(tables.MODELS.items()):
         counts = tables.by_part(tables.built(config))
         total, x = sum(counts.values()), 0.0
