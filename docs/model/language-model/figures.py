@@ -76,7 +76,7 @@ def looks(language: str) -> str:
         told.append(text["told"].format(label=label, most=most(weights, words)))
         shaded(drawing, f"head-{head + 1}", told[-1], weights, row, 103 * at)
     desc = text["desc"].format(story=" ".join(words[1:]), told=text["join"].join(told))
-    return finish(drawing.as_svg(header=""), f"{KEY}-looks", text["title"], desc, zoom=1.6)
+    return finish(drawing.as_svg(header=""), f"{KEY}-looks", text["title"], desc, zoom=1.4)
 
 
 def bugs(language: str) -> str:
@@ -180,7 +180,7 @@ def owner(language: str) -> str:
     ):
         leaves = middles[start] - (5 if start < 15 else 0)
         _hop(drawing, leaves, middles[end] + (5 if end else 0), y + 13, -depth, label)
-    return finish(drawing.as_svg(header=""), f"{KEY}-owner", text["title"], text["desc"], zoom=1.7)
+    return finish(drawing.as_svg(header=""), f"{KEY}-owner", text["title"], text["desc"], zoom=1.6)
 
 
 def _hop(
@@ -245,7 +245,7 @@ def off(language: str) -> str:
         told.append(text["told"].format(part=name, values=" ".join(f"{v:.2f}" for v in values)))
         drawing.append(group)
     desc = text["desc"].format(told=text["join"].join(told))
-    return finish(drawing.as_svg(header=""), f"{KEY}-off", text["title"], desc, zoom=1.6)
+    return finish(drawing.as_svg(header=""), f"{KEY}-off", text["title"], desc, zoom=1.35)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
