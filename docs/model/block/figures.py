@@ -142,14 +142,14 @@ def _words(drawing: drawsvg.Drawing) -> None:
     drawing.append(scores)
 
 
-_BAR = 72  # from one bar to the next
+_BAR = 80  # from one bar to the next
 _SHADES = {"attention": (ACCENT, 1.0), "mlp": (ACCENT_2, 0.55), "tokens": (INK, 0.12)}
 
 
 def shares(language: str) -> str:
     """Draw the parameters of published models, a bar a model, divided by part."""
     text, names = (texts(__file__, name, language) for name in ("shares", "parameters"))
-    drawing, told = canvas(400, 3 * _BAR - 4), []
+    drawing, told = canvas(400, 3 * _BAR - 12), []
     for index, (model, config) in enumerate(tables.MODELS.items()):
         counts = tables.by_part(tables.built(config))
         total, x = sum(counts.values()), 0.0
