@@ -27,10 +27,6 @@ MENDED = {
     "post_for_pre": ("False", "True"),
     "shared_norm": ("attention_norm", "mlp_norm"),
     "norm_over_sequence": ("[1:]", "[2:]"),
-    "dropout_on_stream": (
-        "F.dropout(x + attended, p, layer.training)",
-        "x + F.dropout(attended, p, layer.training)",
-    ),
     "final_norm_missing": ("(x)", "(model.norm(x))"),
 }
 
@@ -177,18 +173,6 @@ def test_exhibit_norm_over_sequence_sees_the_future() -> None:
         assert (moved > 1e-3) == seen
 
 
-def test_exhibit_dropout_on_stream_deletes_what_was_written() -> None:
-    block = trained()
-    for part in (block.attention.out_proj, block.mlp.down_proj):
-        nn.init.zeros_(part.weight)
-        nn.init.zeros_(part.bias)
-    x = 1 + normal(4, 50, SIZE).abs()  # parts that add nothing leave it alone
-    torch.manual_seed(0)
-    wrong = mended("dropout_on_stream", right=False).block(block, x)
-    assert (wrong == 0).double().mean() == pytest.approx(0.1, abs=0.02)
-    assert torch.equal(mended("dropout_on_stream", right=True).block(block, x), x)
-
-
 def test_exhibit_final_norm_missing() -> None:
     norm = nn.LayerNorm(SIZE)
     model = DecoderModel(7, SIZE, [trained(), trained()], norm=norm).double()
@@ -254,7 +238,7 @@ def test_gradients_fall_with_depth_before_and_not_after() -> None:
 def test_what_the_page_says_of_deep_models() -> None:
     alike, spread = (example("model/block/deep")[name] for name in ("alike", "spread"))
     assert alike["no residual"][1] > 0.995
-    assert alike["dropout on the stream"][0] < 0.5 * alike["right"][0]
+    assert alike["right"][0] > 0.5
     assert spread[1] > 1.5 * spread[0]
 
 
@@ -336,10 +320,8 @@ def test_a_loop_over_rows_padded_on_the_left_writes_what_generate_does() -> None
 def test_what_the_page_says_of_the_streams_length() -> None:
     program = example("model/block/pre_or_post")
     length, gradient = program["lengths"]["pre", 32], program["found"]["pre", 32]
-    grown, fallen = length[-1] / length[0], gradient[0] / gradient[-1]
-    assert grown > 3
-    assert 0.8 < fallen / grown < 1.25
-    assert program["small"]["pre"][-1] < 0.2 * program["small"]["pre"][0]
+    assert length[-1] > 3 * length[0]
+    assert gradient[-1] < 0.3 * gradient[0]
 
 
 @languages
@@ -378,30 +360,3 @@ def test_the_initialisation_is_hugging_faces() -> None:
         assert mine.std().item() == pytest.approx(wanted.std().item(), rel=0.06)
     assert not first.mlp.up_proj.bias.any()
     assert (first.mlp_norm.weight == 1).all()
-
-
-class _Detached(nn.Module):
-    """A norm through which no gradient reaches the stream."""
-
-    def __init__(self, norm: nn.Module) -> None:
-        super().__init__()
-        self.norm = norm
-
-    def forward(self, x: Tensor) -> Tensor:
-        found: Tensor = self.norm(x.detach())
-        return found
-
-
-def test_by_the_direct_path_alone_every_block_has_the_gradient_of_the_last() -> None:
-    torch.manual_seed(0)
-    norms = [[_Detached(nn.LayerNorm(64)) for _ in range(2)] for _ in range(32)]
-    blocks = [Block(MultiHeadAttention(64, 4), MLP(64), *both) for both in norms]
-    model = DecoderModel(100, 64, blocks, max_length=32, norm=nn.LayerNorm(64))
-    for matrix in (p for p in model.blocks.parameters() if p.ndim == 2):
-        nn.init.xavier_normal_(matrix)
-    tokens = torch.randint(100, (8, 33))
-    logits = model(tokens[:, :-1]).flatten(0, 1)
-    nn.functional.cross_entropy(logits, tokens[:, 1:].flatten()).backward()
-    lengths = torch.stack([block.mlp.down_proj.weight.grad.norm() for block in blocks])
-    assert lengths.min() > 0.7 * lengths.max()
-    assert lengths.max() < 0.06

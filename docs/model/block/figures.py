@@ -71,7 +71,8 @@ def stream(language: str) -> str:
         _branch(drawing, text[name], _ROWS[name])
         _cells(drawing, name, rows[name], signed=True)
     for column, name in enumerate(SHOWN):
-        write(drawing, name, _CELLS + (column + 0.5) * _WIDTH, 414, 12)
+        for y in (_ROWS["up"] - 25, 414):
+            write(drawing, name, _CELLS + (column + 0.5) * _WIDTH, y, 12)
     for name, y in (("softmax", 41), ("unembedding", _ROWS["logits"])):
         box(drawing, _STREAM - 16, y - 13, 124, 26)
         write(drawing, text[name], _STREAM + 46, y, 12, font_weight="bold")
@@ -82,7 +83,7 @@ def stream(language: str) -> str:
     best = max(next_words().items(), key=lambda pair: pair[1])
     told["logits"] = text["and"].join(f"{word} {score:.2f}" for word, score in logits().items())
     desc = text["desc"].format(word=best[0], share=best[1], **told)
-    return finish(drawing.as_svg(header=""), f"{KEY}-stream", text["title"], desc, zoom=1.35)
+    return finish(drawing.as_svg(header=""), f"{KEY}-stream", text["title"], desc, zoom=1.25)
 
 
 def _told(row: Sequence[float]) -> list[str]:
@@ -141,34 +142,32 @@ def _words(drawing: drawsvg.Drawing) -> None:
     drawing.append(scores)
 
 
+_BAR = 80  # from one bar to the next
 _SHADES = {"attention": (ACCENT, 1.0), "mlp": (ACCENT_2, 0.55), "tokens": (INK, 0.12)}
 
 
 def shares(language: str) -> str:
     """Draw the parameters of published models, a bar a model, divided by part."""
     text, names = (texts(__file__, name, language) for name in ("shares", "parameters"))
-    drawing, told = canvas(400, 3 * 58 - 4), []
+    drawing, told = canvas(400, 3 * _BAR - 12), []
     for index, (model, config) in enumerate(tables.MODELS.items()):
         counts = tables.by_part(tables.built(config))
         total, x = sum(counts.values()), 0.0
         group = drawsvg.Group(data_model=model)
         title = text["total"].format(model=model, total=f"{total / 1e6:,.0f}")
-        write(group, title, 0, 58 * index + 8, 12, text_anchor="start", font_weight="bold")
+        write(group, title, 0, _BAR * index + 8, 12, text_anchor="start", font_weight="bold")
         for label, (part, count) in zip(text["labels"], counts.items(), strict=True):
             width, (colour, shade) = 400 * count / total, _SHADES.get(part, (INK, 0.25))
-            place = (x, 58 * index + 20, width, 30)
+            place = (x, _BAR * index + 20, width, 30)
             group.append(drawsvg.Rectangle(*place, fill=colour, fill_opacity=shade, data_part=part))
-            if count >= 0.09 * total:
+            share = text["told"].format(part=label, share=f"{count / total:.0%}")
+            middle = (x + width / 2, _BAR * index + 35)
+            if count > total / 7:
                 ink = {"fill": "var(--figure-on-accent)"} if part == "attention" else {}
-                share = f"{count / total:.0%}"
-                write(
-                    group,
-                    f"{label} {share}" if count > total / 5 else share,
-                    x + width / 2,
-                    58 * index + 35,
-                    12,
-                    **ink,
-                )
+                write(group, share if width > 80 else f"{count / total:.0%}", *middle, 12, **ink)
+            elif label and count:  # too narrow for its name: below the bar, at its end
+                end = (400, "end") if part == "unembedding" else (0, "start")
+                write(group, share, end[0], _BAR * index + 59, 12, text_anchor=end[1])
             x += width
         pairs = [
             text["told"].format(part=names[part], share=f"{count / total:.0%}")

@@ -1,6 +1,4 @@
-"""The parameters of published models by part, and the numbers that the chapter's sentences use."""
-
-import math
+"""The parameters of published models, what finds wrong blocks, and the numbers of sentences."""
 
 import torch
 from torch import nn
@@ -76,26 +74,6 @@ def by_part(model: DecoderModel) -> dict[str, int]:
     return counts
 
 
-def parameters(language: str) -> str:
-    """Return the parameters of published models by part, with each part's share."""
-    text = texts(__file__, "parameters", language)
-    counts = [by_part(built(config)) for config in MODELS.values()]
-    totals = [sum(count.values()) for count in counts]
-    rows = [
-        (text[part], *(_share(n[part], all_) for n, all_ in zip(counts, totals, strict=True)))
-        for part in PARTS
-    ]
-    rows.append((text["total"], *(f"{total / 1e6:,.1f} M" for total in totals)))
-    return f"{table([text['part'], *MODELS], rows)}\n\n{text['caption']}"
-
-
-def _share(count: int, total: int) -> str:
-    if not count:
-        return "0"
-    share = f"{count / total:.0%}" if count >= 0.005 * total else "< 1%"
-    return f"{count / 1e6:,.{1 if count >= 1e5 else 2}f} M, {share}"
-
-
 def checks(language: str) -> str:
     """Return which cheap check finds which wrong block, a row a bug."""
     text = texts(__file__, "checks", language)
@@ -107,30 +85,16 @@ def checks(language: str) -> str:
     return table(text["header"], rows, words=range(len(text["header"])))
 
 
-TABLES = {"parameters": parameters, "checks": checks}
-
-
-def small_embedding() -> dict[str, str]:
-    """Return the stream's length, and gradients with GPT-2's embedding, in 32 pre-norm blocks."""
-    program = example(f"{EXAMPLES}/pre_or_post")
-    lengths, small = program["lengths"]["pre", 32], program["small"]["pre"]
-    return {
-        "length_first": f"{lengths[0]:.0f}",
-        "length_last": f"{lengths[-1]:.0f}",
-        "small_first": f"{small[0]:.2f}",
-        "small_last": f"{small[-1]:.2f}",
-    }
+TABLES = {"checks": checks}
 
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    sentence, stream, deep = (
-        example(f"{EXAMPLES}/{name}") for name in ("sentence", "sum_of_parts", "deep")
-    )
-    parts, found = sentence["parts"], example(f"{EXAMPLES}/pre_or_post")["found"]
+    sentence, deep = (example(f"{EXAMPLES}/{name}") for name in ("sentence", "deep"))
+    norms = example(f"{EXAMPLES}/pre_or_post")
+    parts, found, lengths = sentence["parts"], norms["found"], norms["lengths"]["pre", 32]
     columns, fresh = sentence["FEATURES"], example(f"{EXAMPLES}/fresh")["losses"]
     shares = sentence["model"](sentence["tokens"])[0, -1].softmax(-1).tolist()
-    added = stream["norms"][1:-1]
     gpt2 = by_part(built(MODELS["GPT-2 small"]))
     ratio = found["post", 32][-1] / found["pre", 32][-1]
     logits = sentence["model"](sentence["tokens"])[0, -1].tolist()
@@ -138,28 +102,19 @@ def numbers() -> dict[str, str]:
         "fresh": f"{fresh[0]:.0f}",
         "fresh_spread": str(MODELS["GPT-2 small"].initializer_range),
         "fresh_small": f"{fresh[1]:.1f}",
-        "fresh_uniform": f"{math.log(1000):.1f}",
         "animal": f"{parts[1][columns.index('animal')]:.2f}",
         "neuron": f"{parts[2][columns.index('dreaming')]:.2f}",
         "dreams": f"{shares[4]:.2f}",
         "sleeps": f"{shares[2]:.2f}",
-        "start": f"{stream['norms'][0]:.1f}",
-        "sum": f"{stream['norms'][-1]:.1f}",
-        "added_least": f"{min(added):.1f}",
-        "added_most": f"{max(added):.1f}",
-        "added_total": f"{sum(added):.0f}",
-        "squares": f"{math.hypot(*stream['norms'][:-1]):.1f}",
         "own": f"{deep['alike']['right'][0]:.2f}",
-        "dropped_own": f"{deep['alike']['dropout on the stream'][0]:.2f}",
         "alike": f"{deep['alike']['no residual'][1]:.2f}",
         "spread": f"{deep['spread'][0]:.2f}",
         "spread_unnormed": f"{deep['spread'][1]:.2f}",
-        "survives": f"{0.9**24:.0%}",
         "gated_hidden": f"{MODELS['Llama 2 7B'].intermediate_size:,}",
-        "gated_hidden_3": f"{MODELS['Llama 3 8B'].intermediate_size:,}",
         "mlp_share": f"{gpt2['mlp'] / sum(gpt2.values()):.0%}",
         "attention_share": f"{gpt2['attention'] / sum(gpt2.values()):.0%}",
-        **small_embedding(),
+        "length_first": f"{lengths[0]:.0f}",
+        "length_last": f"{lengths[-1]:.0f}",
         "ratio_32": f"{ratio:.0f}",
         "it_logit": f"{logits[3]:.2f}".replace("-", "−"),
         "dreams_logit": f"{logits[4]:.2f}",

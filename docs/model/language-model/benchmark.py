@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attn_docs.model import MLP, Block, DecoderModel
+from attn_docs.model import DecoderModel
 from attn_docs.model.language_model import (
     ALPHABET,
     CONTEXT,
@@ -22,7 +22,6 @@ from attn_docs.model.language_model import (
     language_model,
     looks_at,
     nats_by_kind,
-    rotary_attention,
     tell_stories,
     text_of,
     train,
@@ -45,7 +44,6 @@ SHOWN = tell_stories(1, HELD_OUT)[0]  # the story of the maps
 PROMPT = text_of(SHOWN).partition(" it dreams")[0]
 SEEDS, TOLD = (0, 1, 2), ("dream", "owner", "colour again")
 LEAST = 0.05  # smaller weights are not stored
-DEEPER_STEPS = 2400  # of a model with a third block
 
 
 class Watched(nn.Module):
@@ -78,7 +76,7 @@ def measure() -> dict[str, Measurement]:
             train(model, STEPS)
             kernel = kernel_of(lambda model=model: nats_by_kind(model, [SHOWN]))
             values += [{"layer": name, **value, "kernel": kernel} for value in examined(model)]
-    found = {"bugs": values, "seeds": seeds(), "deeper": deeper()}
+    found = {"bugs": values, "seeds": seeds()}
     return {name: measurement(values, threads=1) for name, values in found.items()}
 
 
@@ -86,26 +84,14 @@ def seeds() -> list[dict[str, Any]]:
     """Train the chapter's model with each seed; return what it ends at and its steadiest head."""
     with one_thread():
         return [
-            {"seed": seed, **value}
-            for seed in SEEDS
-            for value in ended(language_model(seed), seed=seed)
+            {"seed": seed, **value} for seed in SEEDS for value in ended(language_model(seed), seed)
         ]
 
 
-def deeper() -> list[dict[str, Any]]:
-    """Train the chapter's model with a third block; return what it ends at."""
-    model = language_model()
-    norms = (nn.LayerNorm(EMBED_DIM) for _ in range(2))
-    model.blocks.append(Block(rotary_attention(), MLP(EMBED_DIM), *norms))
-    with one_thread():
-        values = ended(model, DEEPER_STEPS)
-    return [{"blocks": len(model.blocks), "steps": DEEPER_STEPS, **value} for value in values]
-
-
-def ended(model: DecoderModel, steps: int = FULL, seed: int = 0) -> list[dict[str, Any]]:
+def ended(model: DecoderModel, seed: int) -> list[dict[str, Any]]:
     """Train a model; return its losses, its steadiest head and the seconds it took."""
     stories, start = tell_stories(100, HELD_OUT), time.process_time()
-    train(model, steps, seed)
+    train(model, FULL, seed)
     seconds, nats = time.process_time() - start, nats_by_kind(model.eval(), stories)
     found = {"loss": sum(nats.values())} | {f"loss {kind}": nats[kind] for kind in TOLD}
     units = dict.fromkeys(found, "nat") | {"time": "s", "dreamer": "ratio"}

@@ -16,7 +16,6 @@ from .benchmark import BUGS, LEAST
 
 KEY = "model-language-model"
 LINES = ("1", "2", "3", "floor")  # of the training curve: n-grams by order, and the floor
-LEARNED = ("animal again", "dream", "owner")  # in the order of learning
 _GAP, _LINE, _WIDTH = 8, 22, 396
 _WIDTHS = {"i": 3.5, "j": 3.5, "l": 3.5, ".": 4, "f": 4.5, "r": 5, "t": 5, "m": 11, "w": 10}
 _LEFT, _COLUMN, _HEAD, _PITCH = 2, 14.6, 56, 42  # of the map of the bugs
@@ -42,11 +41,12 @@ def training(language: str) -> str:
         axes.plot(steps[1:], nats[1:], color=chart.ACCENT, linewidth=2, gid="part:model")
         for name, level in zip(LINES, levels, strict=True):
             axes.axhline(level, color=chart.INK, linewidth=1, gid=f"part:line-{name}")
-        labels = dict(zip(levels, text["lines"], strict=True)) | {nats[-1]: text["model"]}
-        for level, label in labels.items():
+        labels = zip((*levels, nats[-1]), (*text["lines"], text["model"]), strict=True)
+        for level, label in labels:
             up = {text["model"]: 8, text["lines"][-1]: -8}.get(label, 0)
             place = {"xytext": (6, up), "textcoords": "offset points", "va": "center"}
-            axes.annotate(label, (steps[-1], level), **place)
+            shown = text["level"].format(label=label, level=f"{level:.{int(level < 20)}f}")
+            axes.annotate(shown, (steps[-1], level), **place)
         axes.set_xlim(steps[1], steps[-1])
         axes.set_ylim(13, 420)
         chart.set_ticks(axes, "x", {step: str(step) for step in (25, 100, 400, 1600)})
@@ -63,50 +63,10 @@ def training(language: str) -> str:
         return chart.finish(figure, f"{KEY}-training", text["title"], desc)
 
 
-def order(language: str) -> str:
-    """Chart what three parts of a story cost above their floor, over the steps of training."""
-    text = texts(__file__, "order", language)
-    seen = [at for at in tables.curve() if at["step"] >= 100]
-    floor = tables.judged()["floor"]
-    with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 220)
-        axes = chart.panel(figure, 36, 30, 262, 150)
-        axes.set_xscale("log")
-        for kind, style, colour, label in zip(
-            LEARNED,
-            ("-", "--", "-"),
-            (chart.INK, chart.ACCENT, chart.ACCENT_2),
-            text["labels"],
-            strict=True,
-        ):
-            values = [at["nats"][kind] - floor[kind] for at in seen]
-            line = {"linestyle": style, "color": colour, "linewidth": 2}
-            axes.plot([at["step"] for at in seen], values, **line, gid=f"part:{kind.split()[0]}")
-            up = {"dream": 5, "animal again": -10}.get(kind, 8)
-            place = {"xytext": (6, up), "textcoords": "offset points", "va": "center"}
-            axes.annotate(label, (seen[-1]["step"], values[-1]), **place)
-        axes.set_xlim(100, seen[-1]["step"])
-        axes.set_ylim(-0.5, 7)
-        chart.set_ticks(axes, "x", {step: str(step) for step in (100, 200, 400, 800, 1600)})
-        chart.set_ticks(axes, "y", {level: str(level) for level in (0, 2, 4, 6)})
-        figure.text(0, 212 / 220, text["nats"], va="top")
-        figure.text(298 / 400, 6 / 220, text["steps"], ha="right", va="baseline")
-        found = text["join"].join(
-            text["found"].format(
-                label=label,
-                values=", ".join(f"{at['nats'][kind] - floor[kind]:.2f}" for at in seen),
-            )
-            for kind, label in zip(LEARNED, text["labels"], strict=True)
-        )
-        steps = ", ".join(str(at["step"]) for at in seen)
-        desc = text["desc"].format(steps=steps, found=found)
-        return chart.finish(figure, f"{KEY}-order", text["title"], desc)
-
-
 def looks(language: str) -> str:
-    """Draw the story three times, each word shaded by what one head gives it."""
+    """Draw the story once a head, each word shaded by what that head gives it."""
     text = texts(__file__, "looks", language)
-    drawing, words = canvas(400, 306), story_words()
+    drawing, words = canvas(400, 103 * len(tables.SHOWN) - 3), story_words()
     told = []
     for at, (head, asks) in enumerate(tables.SHOWN):
         row = tables.row_of(asks)
@@ -116,7 +76,7 @@ def looks(language: str) -> str:
         told.append(text["told"].format(label=label, most=most(weights, words)))
         shaded(drawing, f"head-{head + 1}", told[-1], weights, row, 103 * at)
     desc = text["desc"].format(story=" ".join(words[1:]), told=text["join"].join(told))
-    return finish(drawing.as_svg(header=""), f"{KEY}-looks", text["title"], desc, zoom=1.6)
+    return finish(drawing.as_svg(header=""), f"{KEY}-looks", text["title"], desc, zoom=1.4)
 
 
 def bugs(language: str) -> str:
@@ -220,7 +180,7 @@ def owner(language: str) -> str:
     ):
         leaves = middles[start] - (5 if start < 15 else 0)
         _hop(drawing, leaves, middles[end] + (5 if end else 0), y + 13, -depth, label)
-    return finish(drawing.as_svg(header=""), f"{KEY}-owner", text["title"], text["desc"], zoom=1.7)
+    return finish(drawing.as_svg(header=""), f"{KEY}-owner", text["title"], text["desc"], zoom=1.6)
 
 
 def _hop(
@@ -260,7 +220,7 @@ def exchanged(language: str) -> str:
 def off(language: str) -> str:
     """Draw what each part costs without each head of block 2, shaded by what that loses."""
     text, names = (texts(__file__, name, language) for name in ("off", "parts"))
-    whole, heads = tables.judged()["model"], [tables.removed()[1, head] for head in range(4)]
+    whole, heads = tables.judged()["model"], tables.removed()
     drawing, told = canvas(400, 22 + 22 * (len(tables.KINDS) + 1)), []
     for column in range(5):
         label = text["head"].format(head=column) if column else text["none"]
@@ -285,12 +245,11 @@ def off(language: str) -> str:
         told.append(text["told"].format(part=name, values=" ".join(f"{v:.2f}" for v in values)))
         drawing.append(group)
     desc = text["desc"].format(told=text["join"].join(told))
-    return finish(drawing.as_svg(header=""), f"{KEY}-off", text["title"], desc, zoom=1.6)
+    return finish(drawing.as_svg(header=""), f"{KEY}-off", text["title"], desc, zoom=1.35)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
     "training": training,
-    "order": order,
     "looks": looks,
     "bugs": bugs,
     "owner": owner,

@@ -11,12 +11,9 @@ from attn_docs.model.induction_circuits import head_off
 from attn_docs.model.language_model import (
     ALPHABET,
     BATCH,
-    COLOURS,
-    CONTEXT,
     DREAMS,
     HELD_OUT,
     NAMES,
-    NUM_BLOCKS,
     NUM_HEADS,
     STEPS,
     NGram,
@@ -41,7 +38,7 @@ from .benchmark import STEPS as BUG_STEPS
 
 COUNTED, JUDGED = 5000, 100  # stories that n-grams count, and held-out stories
 ORDERS = (1, 2, 3)
-SHOWN = ((2, "dream"), (1, "owner"), (0, "animal again"))  # head of block 2, and before which part
+SHOWN = ((2, "dream"), (1, "owner"))  # head of block 2, and before which part
 ASKED = ("sleeper", "dream", "owner", "colour again", "animal again")
 KINDS = ("", "name", "colour", "animal", "sleeper", "sleeps", "place", "dream", "owner", "meets",
          "colour again", "animal again")  # fmt: skip
@@ -67,13 +64,12 @@ def judged() -> dict[str, dict[str, float]]:
 
 
 @cache
-def removed() -> dict[tuple[int, int], dict[str, float]]:
-    """Return the nats of a story by kind without a head, by block and head from 0."""
-    model, found = trained_model(), {}
-    for block in range(NUM_BLOCKS):
-        for head in range(NUM_HEADS):
-            with head_off(model, block, head):
-                found[block, head] = nats_by_kind(model, held_out())
+def removed() -> list[dict[str, float]]:
+    """Return the nats of a story by kind without a head of block 2, for each of its heads."""
+    model, found = trained_model(), []
+    for head in range(NUM_HEADS):
+        with head_off(model, 1, head):
+            found.append(nats_by_kind(model, held_out()))
     return found
 
 
@@ -86,18 +82,6 @@ def looked(asks: str, at: str) -> torch.Tensor:
 def characters() -> float:
     """Return the mean number of characters of the held-out stories."""
     return sum(len(text_of(parts)) for parts in held_out()) / JUDGED
-
-
-def compared(language: str) -> str:
-    """Return what the model and those that count reach."""
-    text = texts(__file__, "compared", language)
-    totals = {name: sum(nats.values()) for name, nats in judged().items()}
-    rows = (
-        (text["names"][at], f"{totals[name] / characters():.2f}", f"{totals[name]:.1f}")
-        for at, name in enumerate(totals)
-    )
-    caption = text["caption"].format(judged=JUDGED, counted=f"{COUNTED:,}")
-    return f"{table(text['header'], rows)}\n\n{caption}"
 
 
 def parts(language: str) -> str:
@@ -125,19 +109,6 @@ def samples(language: str) -> str:
         if at["step"] in MOMENTS
     )
     return f"{table(text['header'], rows, words=(0, 2))}\n\n{text['caption']}"
-
-
-def without(language: str, block: int) -> str:
-    """Return the nats of each kind of part without each head of a block, a row a kind."""
-    text = texts(__file__, "without", language)
-    kinds = texts(__file__, "parts", language)["kinds"]
-    off = [judged()["model"], *(removed()[block, head] for head in range(NUM_HEADS))]
-    rows = [(kinds[at], *(f"{nats[kind]:.2f}" for nats in off)) for at, kind in enumerate(KINDS)]
-    rows.append((text["total"], *(f"{sum(nats.values()):.1f}" for nats in off)))
-    header = [text["part"], text["none"]]
-    header += [text["head"].format(head=head + 1) for head in range(NUM_HEADS)]
-    caption = text["caption"].format(judged=JUDGED, block=block + 1)
-    return f"{table(header, rows)}\n\n{caption}"
 
 
 @cache
@@ -210,10 +181,8 @@ def bug_row(name: str, row: int) -> list[float]:
 
 
 TABLES: dict[str, Callable[[str], str]] = {
-    "compared": compared,
     "parts": parts,
     "samples": samples,
-    "without-1": lambda language: without(language, 0),
     "heads": heads,
     "bugs": bugs,
 }
@@ -232,9 +201,7 @@ def right_name() -> float:
 
 def head_numbers() -> dict[str, str]:
     """Return what the sentences on heads say."""
-    first = [sum(nats.values()) for (block, _), nats in removed().items() if block == 0]
-    whole = sum(judged()["model"].values())
-    second = [removed()[1, head] for head in range(NUM_HEADS)]
+    second = removed()
     dreams = sum(len(words) for words in DREAMS.values())
     flipped = example("model/language_model/exchange")
     turned = flipped["flipped"].flatten().tolist()
@@ -243,20 +210,12 @@ def head_numbers() -> dict[str, str]:
         "dreams": str(dreams),
         "others_dream_least": f"{min(nats['dream'] for nats in second):.1f}",
         "others_dream_most": f"{sorted(nats['dream'] for nats in second)[-2]:.1f}",
-        "coloured": f"{looked('animal again', 'colour')[1, 0]:.2f}",
-        "coloured_without": f"{second[0]['animal again']:.2f}",
-        "fourth_without": f"{second[3]['animal again']:.2f}",
-        "fourth_looks": f"{looked('animal again', 'sleeper')[1, 3]:.2f}",
-        "first_head_story": f"{sum(second[0].values()):.1f}",
         "exchanged": str(max(turned)),
         "exchange_stories": str(flipped["stories"]),
         "dreamer": f"{looked('dream', 'sleeper')[1, 2]:.2f}",
-        "dream_without": f"{removed()[1, 2]['dream']:.1f}",
+        "dream_without": f"{second[2]['dream']:.1f}",
         "right_name": f"{right_name():.2f}",
         "wrong_name": f"{looked('owner', 'name')[1, 1] - right_name():.2f}",
-        "namer": f"{looked('owner', 'name')[1, 1]:.2f}",
-        "first_least": f"{min(first) - whole:.0f}",
-        "first_most": f"{max(first) - whole:.0f}",
     }
 
 
@@ -275,24 +234,15 @@ def met_before() -> int:
 def seed_numbers() -> dict[str, str]:
     """Return what three seeds ended at."""
     measured = load(__file__)["seeds"]
-    found = {
-        name: [v["value"] for v in measured.values if v["quantity"] == quantity]
-        for name, quantity in (("loss", "loss"), ("head", "dreamer"))
-    }
+    loss, head = (
+        sorted(v["value"] for v in measured.values if v["quantity"] == quantity)
+        for quantity in ("loss", "dreamer")
+    )
     return {
-        "seeds_head_middle": f"{sorted(found['head'])[1]:.2f}",
-        **{f"seeds_{name}_least": f"{min(values):.2f}" for name, values in found.items()},
-        **{f"seeds_{name}_most": f"{max(values):.2f}" for name, values in found.items()},
-    }
-
-
-def deeper_numbers() -> dict[str, str]:
-    """Return what a model with a third block ended at."""
-    measured = load(__file__)["deeper"]
-    return {
-        "deeper_steps": f"{measured.values[0]['steps']:,}",
-        "deeper_owner": f"{measured('loss owner'):.2f}",
-        "deeper_colour": f"{measured('loss colour again'):.2f}",
+        "seeds_head_least": f"{head[0]:.2f}",
+        "seeds_head_middle": f"{head[1]:.2f}",
+        "seeds_loss_least": f"{loss[0]:.2f}",
+        "seeds_loss_most": f"{loss[-1]:.2f}",
     }
 
 
@@ -315,11 +265,10 @@ def bug_numbers() -> dict[str, str]:
     dream, sleeper = row_of("dream"), 1 + row_of("sleeper")
     rows = {
         name: bug_row(name, dream)
-        for name in ("right", "missing_scale", "causal_off_by_one", "causal_only_in_training")
+        for name in ("right", "causal_off_by_one", "causal_only_in_training")
     }
     return {
         "bug_right": f"{rows['right'][sleeper]:.2f}",
-        "bug_sharper": f"{rows['missing_scale'][sleeper]:.2f}",
         "bug_peeks": f"{rows['causal_off_by_one'][dream + 1]:.2f}",
         "bug_later": f"{sum(rows['causal_only_in_training'][dream + 1 :]):.2f}",
     }
@@ -337,32 +286,25 @@ def numbers() -> dict[str, str]:
         "batch": str(BATCH),
         "bug_count": str(len(load_bugs()[1])),
         "bug_steps": str(BUG_STEPS),
-        "colour_again": f"{judged()['model']['colour again']:.2f}",
-        "colour_coin": f"{(1 - 1 / len(COLOURS)) * torch.tensor(2.0).log():.2f}",
         "constant": f"{judged()['model']['']:.2f}",
-        "context": str(CONTEXT),
         "cpu_seconds": f"{told['cpu_seconds']:.0f}",
         "dream": f"{judged()['model']['dream']:.2f}",
         "dream_floor": f"{judged()['floor']['dream']:.2f}",
         "dream_trigram": f"{judged()['3']['dream']:.1f}",
         "excess": f"{totals['model'] - totals['floor']:.1f}",
         "floor": f"{least_nats():.1f}",
-        "floor_character": f"{least_nats() / characters():.3f}",
         "judged": str(JUDGED),
         "least_shown": str(LEAST),
         "length": f"{characters():.0f}",
         "met_before": str(met_before()),
-        "model": f"{totals['model']:.1f}",
         "owner": f"{judged()['model']['owner']:.2f}",
         "passed": str(passed()),
         "parameters": f"{sum(p.numel() for p in model.parameters()):,}",
         "steps": f"{STEPS:,}",
         "stories": f"{round(torch.tensor(least_nats(), dtype=torch.float64).exp().item()):,}",
         "trained_on": f"{STEPS * BATCH:,}",
-        "trigram": f"{totals['3']:.1f}",
         "two": f"{torch.tensor(2.0).log():.2f}",
         **bug_numbers(),
-        **deeper_numbers(),
         **head_numbers(),
         **owner_numbers(),
         **seed_numbers(),

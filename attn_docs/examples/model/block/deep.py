@@ -3,7 +3,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from attn_docs import MultiHeadAttention
-from attn_docs.exhibits.model import dropout_on_stream, final_norm_missing, forgotten_residual
+from attn_docs.exhibits.model import final_norm_missing, forgotten_residual
 from attn_docs.model import MLP, Block, DecoderModel
 
 torch.manual_seed(0)
@@ -18,7 +18,6 @@ start = model.token_embedding(tokens)
 ways = {
     "right": lambda layer, x: layer(x, is_causal=True),
     "no residual": forgotten_residual.block,
-    "dropout on the stream": dropout_on_stream.block,
 }
 alike = {}  # cosines: with the token's own embedding, with the token before
 for name, block in ways.items():
@@ -31,7 +30,6 @@ for name, block in ways.items():
     print(f"own {own:.2f}, neighbour {neighbour:.2f}: {name}")
 #> own 0.55, neighbour 0.50: right
 #> own -0.03, neighbour 1.00: no residual
-#> own 0.20, neighbour -0.03: dropout on the stream
 
 spread = model(tokens).std().item(), final_norm_missing.logits(model, tokens).std().item()
 print(f"logits spread by {spread[0]:.2f}, without the last norm by {spread[1]:.2f}")
