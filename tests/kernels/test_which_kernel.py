@@ -377,11 +377,9 @@ def test_layers_run_what_the_page_says() -> None:
     assert found == {
         "default": ([], True),
         "no_weights": (["FLASH_ATTENTION"], False),
-        "dropping": (["MATH"], False),
         "fast_path": ([], False),
         "slow_path": (["FLASH_ATTENTION"], False),
         "encoder": (["MATH"], False),
-        "encoder_eval": ([], False),
         "llama": (["FLASH_ATTENTION"] * 2, False),
         "llama_asked": (["FLASH_ATTENTION"] * 2, False),
         "llama_eager": ([], True),

@@ -199,7 +199,6 @@ def layer_calls() -> dict[str, Callable[[], Any]]:
     """Return layers of PyTorch and of transformers, called on ten tokens of size 32."""
     x, tokens = torch.randn(2, 10, 32), torch.arange(20).view(2, 10)
     attention = nn.MultiheadAttention(32, 4, batch_first=True)
-    dropping = nn.MultiheadAttention(32, 4, batch_first=True, dropout=0.1)
     encoder = nn.TransformerEncoderLayer(32, 4, batch_first=True)
 
     def llama(implementation: str, *, output_attentions: bool = False) -> Any:  # noqa: ANN401
@@ -226,11 +225,9 @@ def layer_calls() -> dict[str, Callable[[], Any]]:
     return {
         "default": lambda: attention(x, x, x),
         "no_weights": lambda: attention(x, x, x, need_weights=False),
-        "dropping": lambda: dropping(x, x, x, need_weights=False),
         "fast_path": lambda: evaluated(attention, x, x, x, need_weights=False),
         "slow_path": slow_path,
         "encoder": lambda: (encoder(x), None),
-        "encoder_eval": lambda: (evaluated(encoder, x), None),
         "llama": lambda: llama("sdpa"),
         "llama_asked": lambda: llama("sdpa", output_attentions=True),
         "llama_eager": lambda: llama("eager", output_attentions=True),
