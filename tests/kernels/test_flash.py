@@ -421,7 +421,6 @@ def test_errors_of_shapes_and_types() -> None:
 
 
 MENDED = {
-    "flash_not_rescaled": ("mixed + powers @ v", "mixed * shrink + powers @ v"),
     "flash_inverse_rescale": ("mixed / shrink", "mixed * shrink"),
     "flash_skips_diagonal": ("i or block", "i + block"),
     "flash_without_delta": ("0.0", "(d_out * output).sum(-1, keepdim=True)"),

@@ -79,14 +79,3 @@ def test_keys_go_from_each_rank_to_the_next_and_visit_all(language: str) -> None
         if step + 1 < ranks:
             assert held[(rank + 1) % ranks, step + 1] == keys
     assert all({held[rank, s] for s in range(ranks)} == set(range(ranks)) for rank in range(ranks))
-
-
-@languages
-def test_the_table_adds_up(language: str) -> None:
-    rows = [row.split("|")[2:-1] for row in tables.work(language).splitlines()[2:7]]
-    assert len(rows) == tables.RANKS + 1
-    for side in (0, 1):
-        counts = [[int(cell.split("→")[side]) for cell in row] for row in rows]
-        *ranks, longest = counts
-        assert all(sum(row[:-1]) == row[-1] for row in counts)
-        assert longest[:-1] == [max(step) for step in zip(*(r[:-1] for r in ranks), strict=True)]

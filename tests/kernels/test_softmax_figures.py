@@ -104,21 +104,6 @@ def test_the_figure_shows_each_state_in_its_column(language: str) -> None:
     assert groups["2"]["rescale"] == "× 1"
 
 
-def test_a_log_sum_exp_loses_digits_that_maximum_and_sum_keep() -> None:
-    one, two = tables.lse_errors()
-    assert two < 1e-6
-    assert 5e-6 < one < 1e-4
-
-
-def test_torch_sum_stays_flat_and_torch_softmax_does_not() -> None:
-    few, many = (tables.library_errors(n) for n in (tables.FEW_KEYS, tables.MANY_KEYS))
-    assert many[0] > 1.5 * few[0]
-    assert many[1] < 1.3 * few[1]
-
-
-# --- order ---------------------------------------------------------------------------------------
-
-
 def test_fewer_additions_one_after_another_err_less() -> None:
     found = tables.order_errors()
     assert found["one"][-1] > 4 * found["block"][-1] > 8 * found["pairs"][-1]

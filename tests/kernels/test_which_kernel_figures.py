@@ -1,8 +1,6 @@
 """The figures of which kernel runs show the choice that is made and the memory measured."""
 
 import pytest
-from torch._C import _get_sdp_priority_order
-from torch.nn.attention import SDPBackend
 
 from docs._kit.draw import ACCENT
 from docs._tools.page import page_module
@@ -52,21 +50,6 @@ def test_the_fused_kernel_is_the_one_in_colour(language: str) -> None:
         "FLASH_ATTENTION": True,
         "MATH": False,
     }
-
-
-@languages
-def test_cudnn_is_asked_first_or_not_before_math(language: str) -> None:
-    root = parse(figures.order(language))
-    found = {}
-    for group in root.iter("g"):
-        if row := group.get("data-order"):
-            named = [text for text in group.iter("text") if text.get("data-backend")]
-            named.sort(key=lambda text: float(text.get("x")))
-            found[row] = [text.get("data-backend") for text in named]
-    usual = ["FLASH_ATTENTION", "EFFICIENT_ATTENTION", "MATH"]
-    assert found == {"first": ["CUDNN_ATTENTION", *usual], "other": usual}
-    built = [SDPBackend(number).name for number in _get_sdp_priority_order()]
-    assert [name for name in built if name in found["first"]] == [*usual, "CUDNN_ATTENTION"]
 
 
 @languages

@@ -1,4 +1,4 @@
-"""Figures of the chapter on attention in tiles: four moments, measured memory, bytes moved."""
+"""Figures of the chapter on attention in tiles: two moments, measured memory, bytes moved."""
 
 from collections.abc import Callable
 
@@ -15,14 +15,12 @@ from .tables import HBM, SIZE, TILE_ROWS, TOKENS, explicit_moved, moved_gib, til
 
 KEY = "kernels-flash"
 BLOCKS = 4
-# moment: the tile that is made, whether its row's output is written, and if later keys are hidden
+# moment: the tile that is made, and whether later keys are hidden
 MOMENTS = {
-    "first": ((0, 0), False, False),
-    "next": ((0, 1), False, False),
-    "end": ((0, 3), True, False),
-    "causal": ((2, 1), False, True),
+    "full": ((1, 2), False),
+    "causal": ((2, 1), True),
 }
-_PLACES = ((0, 0), (205, 0), (0, 190), (205, 190))
+_PLACES = (0, 205)
 _SIDE, _STRIP = 26, 14
 _LEGEND = (ACCENT, ACCENT_2, "gone", "×")
 _COLOURS = {"explicit": chart.ACCENT_2, "tiles": chart.ACCENT, "torch": chart.INK}
@@ -31,7 +29,7 @@ _MARKS = {"explicit": "s", "tiles": "o", "torch": "x"}
 
 def state_of(moment: str, row: int, column: int) -> str:
     """Return what has become of a tile: now, gone, skipped or open."""
-    (now_row, now_column), _, causal = MOMENTS[moment]
+    (now_row, now_column), causal = MOMENTS[moment]
     if (row, column) == (now_row, now_column):
         return "now"
     if causal and column > row:
@@ -40,21 +38,20 @@ def state_of(moment: str, row: int, column: int) -> str:
 
 
 def tiles(language: str) -> str:
-    """Draw four moments: what is in fast memory, what is gone, what is written, what skipped."""
+    """Draw two moments: what is in fast memory, what is gone, what is written, what skipped."""
     text = texts(__file__, "tiles", language)
-    drawing = canvas(400, 424)
-    for (moment, of), place, told in zip(MOMENTS.items(), _PLACES, text["told"], strict=True):
-        group, (left, top) = drawsvg.Group(data_moment=moment), place
+    drawing = canvas(400, 214)
+    for (moment, of), left in zip(MOMENTS.items(), _PLACES, strict=True):
+        group, top = drawsvg.Group(data_moment=moment), 0
         write(group, text[moment], left + 90, top + 8, 13, font_weight="bold")
         write(group, text["keys"], left + 90, top + 25, 12)
         write(group, "Q", left + 6, top + 108, 12)
         write(group, "O", left + 182, top + 108, 12)
         _matrix(group, moment, left + 38, top + 56)
         _strips(group, of, left + 38, top + 56)
-        write(group, told, left + 92, top + 174, 12)
         drawing.append(group)
     for index, (mark, told) in enumerate(zip(_LEGEND, text["legend"], strict=True)):
-        _legend(drawing, mark, told, 10 + 205 * (index % 2), 392 + 22 * (index // 2))
+        _legend(drawing, mark, told, 10 + 205 * (index % 2), 182 + 22 * (index // 2))
     return finish(drawing.as_svg(header=""), f"{KEY}-tiles", text["title"], text["desc"], zoom=1.4)
 
 
@@ -88,13 +85,13 @@ def _matrix(group: drawsvg.Group, moment: str, left: float, top: float) -> None:
 
 
 def _strips(
-    group: drawsvg.Group, of: tuple[tuple[int, int], bool, bool], left: float, top: float
+    group: drawsvg.Group, of: tuple[tuple[int, int], bool], left: float, top: float
 ) -> None:
     """Draw queries, keys and values and output beside the tiles, filled where they are used."""
-    (now_row, now_column), written, _ = of
+    (now_row, now_column), _ = of
     for block in range(BLOCKS):
         at, side = block * _SIDE, BLOCKS * _SIDE
-        done = block < now_row or (written and block == now_row)
+        done = block < now_row
         strips = (
             (left - 22, top + at, _STRIP, _SIDE, ACCENT if block == now_row else SOFT, "q"),
             (left + at, top - 22, _SIDE, _STRIP, ACCENT if block == now_column else SOFT, "k"),

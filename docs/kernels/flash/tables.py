@@ -2,13 +2,8 @@
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
-
-from attn_docs import flash_attention, scaled_dot_product_attention
 from docs._kit.examples import example
 from docs._kit.form import fill
 from docs._kit.markdown import table
@@ -19,7 +14,7 @@ from .benchmark import FORMS, HEAD_DIM, LENGTHS
 
 # the text of the first sentence: tokens, heads, size of a head, bytes of an element
 TOKENS, HEADS, SIZE, BYTES = 16_384, 32, 128, 2
-TILE_ROWS, TILE_COLUMNS = (16, 32, 64, 128, 256), 64
+TILE_ROWS = (32, 64, 128, 256)
 # Attention of GPT-2 medium (64 texts), forward and backward on an A100, figure 2 of
 # FlashAttention: arithmetic in GFLOP, HBM reads and writes in GB, milliseconds; standard, then
 # tiles. Of the arithmetic only the ratio is used: by our count it is twelve times as much.
@@ -31,7 +26,6 @@ HBM = {"explicit": 4 * TOKENS**2 + 4 * TOKENS * SIZE, "tiles": 4 * TOKENS * SIZE
 # the releases of flash-attn that changed the causal mask and added the deterministic backward
 LOWER_RIGHT, DETERMINISTIC = "2.1", "2.4"
 LENGTH, DIM = 8, 4  # of the explorer
-FAR = 2000.0  # the scores at which the log-sum-exp is seen to round
 
 
 class State(NamedTuple):
@@ -58,16 +52,6 @@ def explicit_moved(length: int, size: int, rows: int) -> int:
 def tiles_moved(length: int, size: int, rows: int) -> int:
     """Return the elements that the tiled forward reads and writes, with so many queries a tile."""
     return length * (2 * size + 1) + math.ceil(length / rows) * length * 2 * size
-
-
-def shared_bytes(rows: int, columns: int, size: int) -> int:
-    """Return the bytes of a tile's queries, keys and values, in half precision."""
-    return 2 * size * (rows + 2 * columns)
-
-
-def register_bytes(rows: int, columns: int, size: int) -> int:
-    """Return the bytes of a tile's scores, its output, maxima and sums, in float32."""
-    return 4 * (rows * columns + rows * size + 2 * rows)
 
 
 def moved_gib(elements: int) -> float:
@@ -140,21 +124,6 @@ def explorer(language: str) -> str:
     )
 
 
-def traffic(language: str) -> str:
-    """Return what the forward of one layer moves with taller tiles, and what these hold."""
-    text = texts(__file__, "traffic", language)
-    rows = []
-    for count in TILE_ROWS:
-        whole, moved = explicit_moved(TOKENS, SIZE, count), tiles_moved(TOKENS, SIZE, count)
-        sizes = (f"{moved_gib(each):.1f} GiB" for each in (whole, moved))
-        of = (count, TILE_COLUMNS, SIZE)
-        held = (f"{each(*of) / 1024:.0f} KiB" for each in (register_bytes, shared_bytes))
-        rows.append((str(count), *sizes, f"{moved / whole:.2f}", *held))
-    sizes = {"heads": HEADS, "size": SIZE, "columns": TILE_COLUMNS}
-    caption = text["caption"].format(tokens=f"{TOKENS:,}", **sizes)
-    return f"{table(text['header'], rows)}\n\n{caption}"
-
-
 def forms(language: str) -> str:
     """Return the measured memory and time of forward and backward."""
     text, found = texts(__file__, "forms", language), load(__file__)["forms"]
@@ -177,41 +146,10 @@ def forms(language: str) -> str:
     return f"{table(header, rows, ())}\n\n{caption}"
 
 
-@cache
-def lse_errors() -> dict[str, float]:
-    """Return the greatest error of dV at scores near FAR, in float32, by form.
-
-    The keys are unit vectors, so that the scores themselves are exact.
-    """
-    generator = torch.Generator().manual_seed(0)
-    n = 256
-    scores = torch.randn(n, n, generator=generator) + FAR
-    value, grad = (torch.randn(n, HEAD_DIM, generator=generator) for _ in range(2))
-
-    def gradient(attend: Callable[..., Tensor], dtype: torch.dtype) -> Tensor:
-        v = value.to(dtype, copy=True).requires_grad_()  # else gradients add up in one tensor
-        attend(16 * scores.to(dtype), torch.eye(n, dtype=dtype), v).backward(grad.to(dtype))
-        return v.grad
-
-    truth = gradient(scaled_dot_product_attention, torch.float64)
-    forms = {"explicit": scaled_dot_product_attention, "tiles": flash_attention}
-    return {
-        name: (gradient(form, torch.float32) - truth).abs().max().item()
-        for name, form in forms.items()
-    }
-
-
 TABLES: dict[str, Callable[[str], str]] = {
     "explorer": explorer,
-    "traffic": traffic,
     "forms": forms,
 }
-
-
-def power_of_ten(number: float) -> str:
-    """Return a number as a formula with one digit."""
-    digit, power = f"{number:.0e}".split("e")
-    return rf"${digit} \cdot 10^{{{int(power)}}}$"
 
 
 def of_a_long_text() -> dict[str, str]:
@@ -236,7 +174,7 @@ def of_a_long_text() -> dict[str, str]:
 def numbers() -> dict[str, str]:
     """Return the numbers that the page's sentences name."""
     found, tiles = load(__file__)["forms"], load(__file__)["tiles"]
-    longest, half, errors = LENGTHS[-1], LENGTHS[-2], lse_errors()
+    longest, half = LENGTHS[-1], LENGTHS[-2]
 
     def memory(form: str, length: int = longest) -> float:
         return found("memory", form=form, length=length)
@@ -246,16 +184,10 @@ def numbers() -> dict[str, str]:
 
     return {
         **of_a_long_text(),
-        "far": f"{FAR:,.0f}",
-        "far_step": power_of_ten(2.0 ** (math.floor(math.log2(FAR)) - 23)),
-        "far_tiles": power_of_ten(errors["tiles"]),
-        "far_explicit": power_of_ten(errors["explicit"]),
         "lower_right": LOWER_RIGHT,
         "deterministic": DETERMINISTIC,
         "kept_tiles": f"{len(tiles_of(TOKENS, 64, 64, causal=True)):,}",
         "all_tiles": f"{len(tiles_of(TOKENS, 64, 64, causal=False)):,}",
-        "shortest": f"{LENGTHS[0]:,}",
-        "second": f"{LENGTHS[1]:,}",
         "longest": f"{longest:,}",
         "half": f"{half:,}",
         "memory_explicit": f"{memory('explicit'):,.0f} MiB",
@@ -264,14 +196,10 @@ def numbers() -> dict[str, str]:
         "growth_tiles": f"{memory('tiles') / memory('tiles', half):.1f}",
         "slower_explicit": f"{time('tiles') / time('explicit'):.1f}",
         "torch_explicit": f"{time('torch') / time('explicit'):.2f}",
-        "causal": f"{tiles('causal'):.1f}",
-        "block_32": f"{tiles('block', block=32):.1f}",
         "block_256": f"{tiles('block', block=256):.1f}",
         "published_length": f"{PUBLISHED_LENGTH:,}",
         "heads": str(HEADS),
         "size": str(SIZE),
-        "registers": f"{register_bytes(TILE_ROWS[-1], TILE_COLUMNS, SIZE) / 1024:.0f} KiB",
-        "registers_next": f"{register_bytes(2 * TILE_ROWS[-1], TILE_COLUMNS, SIZE) / 1024:.0f} KiB",
         **{f"published_{what}": f"{PUBLISHED[what][1]}" for what in ("moved", "time")},
         **{f"published_{what}_before": f"{PUBLISHED[what][0]}" for what in ("moved", "time")},
         "published_more": f"{PUBLISHED['arithmetic'][1] / PUBLISHED['arithmetic'][0] - 1:.0%}",

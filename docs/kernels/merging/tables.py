@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Callable
-from functools import partial
 
 import torch
 
-from attn_docs import load_models, merge_attention, ring_tiles
+from attn_docs import load_models, ring_tiles
 from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
@@ -20,7 +19,6 @@ LAYERS, HEADS = MODEL.config.full_layers, MODEL.num_heads
 KV_HEADS, HEAD_DIM = MODEL.config.num_kv_heads, MODEL.config.head_dim
 MACHINES, KEYS = 8, MODEL.context
 PROCESSORS = 132  # of an H100 SXM
-HIGH, HIGHER = 2_000, 200_000  # log-sum-exps that cost digits in float32
 READ_TORCH = "2.13"  # the release whose source was read
 
 
@@ -50,48 +48,20 @@ def totals(*, zigzag: bool) -> list[int]:
     return [sum(row) for row in counts(zigzag=zigzag)]
 
 
-def longest(*, zigzag: bool) -> list[int]:
-    """Return for each step the tiles of the rank that has most: all others wait for it."""
-    return [max(step) for step in zip(*counts(zigzag=zigzag), strict=True)]
-
-
-def work(language: str) -> str:
-    """Return the tiles of each rank in each step, in order and zigzag."""
-    text = texts(__file__, "work", language)
-    first, step, total = text["header"]
-    header = [first, *(step.format(step=s) for s in range(RANKS)), total]
-    named = [
-        (text["ranks"].format(rank=rank), *(counts(zigzag=way)[rank] for way in (False, True)))
-        for rank in range(RANKS)
-    ]
-    named.append((text["longest"], *(longest(zigzag=way) for way in (False, True))))
-    rows = (
-        (
-            name,
-            *(f"{a} → {b}" for a, b in zip([*plain, sum(plain)], [*even, sum(even)], strict=True)),
-        )
-        for name, plain, even in named
-    )
-    caption = text["caption"].format(ranks=RANKS, chunks=CHUNKS)
-    return f"{table(header, rows)}\n\n{caption}"
-
-
 def splits(language: str) -> str:
     """Return the time of decoding in splits, on one thread and on two, as it was measured."""
     text, measured = texts(__file__, "splits", language), load(__file__)["splits"]
     rows = []
     for length in benchmark.LENGTHS:
         cells = [f"{length:,}", f"{measured('base', length=length)} ms"]
-        for threads in benchmark.THREADS:
-            for parts in (1, *benchmark.PARTS):
-                if (threads, parts) != (1, 1):
-                    of = {"length": length, "on": threads, "parts": parts}
-                    cells.append(f"{measured('time', **of):.1f}×")
+        for parts in (1, *benchmark.PARTS):
+            of = {"length": length, "on": 2, "parts": parts}
+            cells.append(f"{measured('time', **of):.1f}×")
         rows.append(tuple(cells))
     return f"{table(text['header'], rows)}\n\n{measured.caption(text['caption'], language)}"
 
 
-TABLES: dict[str, Callable[[str], str]] = {"work": work, "splits": splits}
+TABLES: dict[str, Callable[[str], str]] = {"splits": splits}
 
 
 def ring_bytes() -> int:
@@ -105,28 +75,12 @@ def merge_bytes() -> int:
     return LAYERS * HEADS * (HEAD_DIM * 2 + HEAD_DIM * 4 + 4)
 
 
-def merge_error(shift: int) -> str:
-    """Return the largest error of eight parts merged in float32, at scores near `shift`."""
-    make = torch.Generator().manual_seed(0)
-    scores = shift + torch.randn(64, 512, generator=make, dtype=torch.float64)
-    values = torch.randn(512, 16, generator=make, dtype=torch.float64)
-    parts = list(zip(scores.chunk(8, -1), values.chunk(8), strict=True))
-    outputs = [(score.softmax(-1) @ value).float() for score, value in parts]
-    merged, _ = merge_attention(outputs, [s.logsumexp(-1).float() for s, _ in parts])
-    error = (merged.double() - scores.softmax(-1) @ values).abs().max().item()
-    digit, power = f"{error:.0e}".split("e-")
-    raised = str(int(power)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{digit} · 10⁻{raised}"
-
-
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     plain, even = (totals(zigzag=way) for way in (False, True))
     parts = 16  # of each key head: as many pieces as SMs, nearly
     read = KEYS // parts * 2 * HEAD_DIM * 2
-    tile = (KEYS // (2 * MACHINES)) ** 2 * 4 * HEADS  # float32, with zigzag
     timed = {"on": 2, "length": benchmark.LENGTHS[-1]}
-    base = partial(load(__file__)["splits"], "base")
     took = [load(__file__)["splits"]("time", parts=p, **timed) for p in (1, *benchmark.PARTS)]
     return {
         "torch": READ_TORCH,
@@ -136,33 +90,18 @@ def numbers() -> dict[str, str]:
         "keys": f"{KEYS:,}",
         "machines": str(MACHINES),
         "kv_heads": str(KV_HEADS),
-        "idle_grouped": str(PROCESSORS - KV_HEADS),
         "read": f"{read / 2**20:.0f} MiB",
-        "tile": f"{tile / 2**30:.0f} GiB",
         "shortest": f"{benchmark.LENGTHS[0]:,}",
         "whole_on_two": f"{took[0]:.1f}",
         "four_on_two": f"{took[-1]:.1f}",
-        "slower": f"{base(length=benchmark.LENGTHS[1]) / base(length=benchmark.LENGTHS[0]):.0f}",
-        **{
-            name: f"{length * 2 * HEAD_DIM * 4 / 2**20:.0f} MiB"  # float32
-            for name, length in zip(("cached", "not_cached"), benchmark.LENGTHS[:2], strict=True)
-        },
         "parts": str(parts),
         "busy": str(parts * KV_HEADS),
         "sent": str(HEADS // KV_HEADS * (HEAD_DIM + 1)),
         "limit": f"{math.log(torch.finfo(torch.float32).max):.1f}",
         "lse_of_two_and_three": f"{math.log(math.exp(2) + math.exp(3)):.2f}",
-        "high": f"{HIGH:,}",
-        "higher": f"{HIGHER:,}",
-        "error_high": merge_error(HIGH),
-        "error_higher": merge_error(HIGHER),
         "base_two": f"{1 / math.log(2):.2f}",
         "plain_first": str(plain[0]),
         "plain_last": str(plain[-1]),
         "zigzag_each": str(even[0]),
-        "plain_wait": str(sum(longest(zigzag=False))),
-        # in the first step the rank that others wait for computes one masked tile
-        "plain_without": str(sum(longest(zigzag=False)) - 1),
-        "zigzag_wait": str(sum(longest(zigzag=True))),
         "even": f"{round(ring_bytes() / merge_bytes(), -2):,.0f}",
     }

@@ -15,9 +15,7 @@ from attn_docs import (
     document_ids,
     document_mask,
     document_positions,
-    packed_attention,
 )
-from attn_docs.position.rotary import apply_rotary
 from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
@@ -27,11 +25,7 @@ from .waste import BATCH, ROOM, document_lengths, first_fit, ways
 
 FIRST, LENGTHS = 4, (4, 5)
 WAYS = ("nothing", "positions", "mask", "both")
-FAR = 100_000
-PENCIL, OPEN_LONGEST, OPEN_ROOM = 8192, 3000, 4096  # the tokens of rows in the exercises
-# nanoVLM #204: the effect of one sample on the next, before and after positions are reset
-PUBLISHED = "0.462139", "0.462456"
-_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+PENCIL = 8192  # the tokens of the row in an exercise
 
 
 def _layer(*, rotary: bool) -> MultiHeadAttention:
@@ -80,12 +74,6 @@ def _small(value: float) -> str:
 def _share(part: float) -> str:
     """Write a part of a whole: small ones with a digit after the point, none as 0."""
     return "0" if part == 0 else f"{part:.1%}" if part < 0.01 else f"{part:.0%}"
-
-
-def _power(value: float) -> str:
-    """Write a small number as a digit and a power of ten."""
-    digit, exponent = f"{value:.0e}".split("e-")
-    return f"{digit} · 10⁻{str(int(exponent)).translate(_RAISED)}"
 
 
 def leak(language: str) -> str:
@@ -155,28 +143,13 @@ def speed(language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
 
 
-def rotary_error(start: int) -> float:
-    """Return the error of rotary attention in float32, at positions from `start` on."""
-    generator = torch.Generator().manual_seed(0)
-    rows = torch.randn(3, 1, 2, 64, 64, generator=generator, dtype=torch.float64)
-    near = torch.arange(64)
-
-    def attend(positions: Tensor, dtype: torch.dtype) -> Tensor:
-        query, key, value = rows.to(dtype)
-        query, key = apply_rotary(query, positions), apply_rotary(key, positions)
-        return packed_attention(query, key, value, [64], is_causal=True).double()
-
-    return _difference(attend(near + start, torch.float32), attend(near, torch.float64))
-
-
 def _flex() -> dict[str, str]:
     """Return how much faster FlexAttention is than a dense mask, and what its blocks take."""
     measured = load(benchmark.__file__)["row"]
-    call, build = (measured("time", way=way) for way in ("flex", "build"))
+    call = measured("time", way="flex")
     plain, compiled = (measured("memory", way=way) for way in ("plain", "compiled"))
     return {
         "flex_times": f"{1 / call:.0f}",
-        "flex_built_times": f"{1 / (call + build):.1f}",
         "long": f"{benchmark.LONG:,}",
         "built_plain": f"{plain / 1024:.1f} GiB",
         "built_compiled": f"{compiled:.1f} MiB",
@@ -209,21 +182,12 @@ def numbers() -> dict[str, Any]:
         "padding_packed": f"{1 - real / found['dense'][0]:.1%}",
         "rows": str(len(first_fit(lengths, ROOM))),
         "dense": f"{found['dense'][1] / least:.1f}",
-        "sorted_scores": f"{found['sorted'][1] / least:.1f}",
-        "padded_scores": f"{found['random'][1] / least:.1f}",
         "gradient": f"{leak_of('positions')[0]:.2f}",
         "gradient_before": f"{leak_of('nothing')[0]:.2f}",
-        "far": f"{FAR:,}",
         **_flex(),
         "pencil_row": f"{PENCIL:,}",
         "pencil_dense": f"{PENCIL**2:,}",
         "pencil_own": f"{16 * 512**2:,}",
-        "open_longest": f"{OPEN_LONGEST:,}",
-        "open_room": f"{OPEN_ROOM:,}",
-        "published_before": PUBLISHED[0],
-        "published_after": PUBLISHED[1],
-        "far_error": _power(rotary_error(FAR)),
-        "near_error": _power(rotary_error(0)),
         "drawn_room": str(figures.PACKED_ROOM),
         "transformers": transformers.__version__,
         "torch": torch.__version__.partition("+")[0],

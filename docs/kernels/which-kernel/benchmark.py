@@ -15,7 +15,6 @@ HEADS, HEAD_DIM = 8, 64
 LENGTHS = (128, 256, 512, 1024, 2048)
 LONGEST = LENGTHS[-1]
 SHAPES = {"n m": (1, 1), "b h n m": (1, HEADS)}  # of a boolean mask, before queries and keys
-MASKED = 1024  # queries and keys where masks are compared
 SECONDS = 8.0  # for the calls that are compared, in turns; the least time of each counts
 
 Attend = Callable[..., Tensor]
@@ -46,13 +45,12 @@ PASSES: dict[str, Callable[..., object]] = {"forward": forward, "training": trai
 
 
 def measure() -> dict[str, Measurement]:
-    """Measure both kernels over the length, and what a mask and a lost axis cost."""
+    """Measure both kernels over the length, and what a boolean mask costs."""
     with one_thread():
         torch.manual_seed(0)
         lengths = [value for length in LENGTHS for value in both(length)]
         return {
             "lengths": measurement(lengths, threads=1),
-            "masks": measurement(masks(), threads=1),
             "boolean": measurement(boolean(LONGEST), threads=1),
         }
 
@@ -98,24 +96,3 @@ def boolean(length: int) -> list[dict[str, object]]:
             size = round(allocated_mebibytes(call), 2)
             values.append({**told, "quantity": "memory", "value": size, "unit": "MiB"})
     return values
-
-
-def masks() -> list[dict[str, object]]:
-    """Return the time of calls that compute the same, or less, over that without a mask."""
-    query, key, value = torch.randn(3, 1, HEADS, MASKED, HEAD_DIM).unbind()
-    everything = torch.ones(MASKED, MASKED, dtype=torch.bool)
-    causal = everything.tril()
-    attend = F.scaled_dot_product_attention
-    ways: dict[str, Callable[[], object]] = {
-        "none": lambda: attend(query, key, value),
-        "all true": lambda: attend(query, key, value, everything),
-        "causal mask": lambda: attend(query, key, value, causal),
-        "is_causal": lambda: attend(query, key, value, is_causal=True),
-        "no batch": lambda: attend(query[0], key[0], value[0]),
-    }
-    with torch.no_grad():
-        return [
-            {"way": way, "quantity": "time", "value": ratio, "unit": "ratio", "kernel": kernel}
-            for way, ratio in ratios(ways, "none").items()
-            for kernel in [kernel_of(ways[way])]
-        ]

@@ -11,7 +11,6 @@ from docs._kit.measured import load
 from docs._kit.text import texts
 
 from .benchmark import LENGTHS, WAYS
-from .tables import READ_CUDNN
 
 KEY = "kernels-which-kernel"
 # questions in the order in which PyTorch asks them on a CPU, each with rows of the table of calls
@@ -24,10 +23,7 @@ QUESTIONS = {
     "sizes": ("values",),
     "strided": ("strided",),
 }
-# the order in which CUDA's backends are asked, by `priority_order` in PyTorch's source
-_USUAL = ("FLASH_ATTENTION", "EFFICIENT_ATTENTION", "MATH")
-ORDERS = {"first": ("CUDNN_ATTENTION", *_USUAL), "other": _USUAL}
-_ROW, _BOX, _WIDTH, _MATH, _COLUMN = 44, 28, 262, 300, 106
+_ROW, _BOX, _WIDTH, _MATH = 44, 28, 262, 300
 _RIGHT = 399  # the right edge of the box of MATH
 
 
@@ -104,34 +100,4 @@ def memory(language: str) -> str:
         return chart.finish(figure, f"{KEY}-memory", text["title"], desc)
 
 
-def order(language: str) -> str:
-    """Draw in which order backends are asked on CUDA, and what each refuses most often."""
-    text = texts(__file__, "order", language)
-    names, heads = text["names"], {row: text[row].format(cudnn=READ_CUDNN) for row in ORDERS}
-    drawing = canvas(400, 202)
-    for top, (row, backends) in zip((0, 74), ORDERS.items(), strict=True):
-        group = drawsvg.Group(data_order=row)
-        write(group, heads[row], 0, top + 10, 13, text_anchor="start", font_weight="bold")
-        for backend in backends:
-            left, middle = _COLUMN * ORDERS["first"].index(backend), top + 39
-            box(group, left, top + 24, 80, 30, lit=backend == backends[0])
-            colour = {"fill": ON_ACCENT} if backend == backends[0] else {}
-            write(group, names[backend], left + 40, middle, 13, data_backend=backend, **colour)
-            if backend != backends[0]:
-                arrow(group, (left - _COLUMN + 82, middle), (left - 2, middle))
-        drawing.append(group)
-    write(drawing, text["refuses"], 0, 152, 12, text_anchor="start", font_weight="bold")
-    for column, backend in enumerate(ORDERS["first"]):
-        for line, words in enumerate(text["refused"][backend]):
-            write(drawing, words, _COLUMN * column + 40, 172 + 17 * line, 12)
-    chains = {row: text["arrow"].join(names[of] for of in ORDERS[row]) for row in ORDERS}
-    told = {"chains": [f"{heads[row]}{text['colon']}{chains[row]}" for row in ORDERS]}
-    told["refused"] = [
-        f"{names[of]}{text['colon']}{' '.join(text['refused'][of]).strip()}"
-        for of in ORDERS["first"]
-    ]
-    desc = text["desc"].format(**{name: text["stop"].join(each) for name, each in told.items()})
-    return finish(drawing.as_svg(header=""), f"{KEY}-order", text["title"], desc, zoom=1.5)
-
-
-FIGURES: dict[str, Callable[[str], str]] = {"choice": choice, "order": order, "memory": memory}
+FIGURES: dict[str, Callable[[str], str]] = {"choice": choice, "memory": memory}

@@ -22,7 +22,6 @@ from . import benchmark
 
 # the releases whose source says what CUDA does and what its functions are called
 READ_TORCH, READ_TRANSFORMERS, READ_CUDNN = "2.13", "5.23", "9.15.0"
-OLD_CUDA = "12.9"  # the last whose wheels ship an older cuDNN, by a comment in that source
 BATCH, HEADS, KV_HEADS, LENGTH = 2, 4, 2, 5
 Call = tuple[tuple[Tensor, Tensor, Tensor], dict[str, Any]]
 
@@ -200,7 +199,6 @@ def layer_calls() -> dict[str, Callable[[], Any]]:
     """Return layers of PyTorch and of transformers, called on ten tokens of size 32."""
     x, tokens = torch.randn(2, 10, 32), torch.arange(20).view(2, 10)
     attention = nn.MultiheadAttention(32, 4, batch_first=True)
-    dropping = nn.MultiheadAttention(32, 4, batch_first=True, dropout=0.1)
     encoder = nn.TransformerEncoderLayer(32, 4, batch_first=True)
 
     def llama(implementation: str, *, output_attentions: bool = False) -> Any:  # noqa: ANN401
@@ -227,11 +225,9 @@ def layer_calls() -> dict[str, Callable[[], Any]]:
     return {
         "default": lambda: attention(x, x, x),
         "no_weights": lambda: attention(x, x, x, need_weights=False),
-        "dropping": lambda: dropping(x, x, x, need_weights=False),
         "fast_path": lambda: evaluated(attention, x, x, x, need_weights=False),
         "slow_path": slow_path,
         "encoder": lambda: (encoder(x), None),
-        "encoder_eval": lambda: (evaluated(encoder, x), None),
         "llama": lambda: llama("sdpa"),
         "llama_asked": lambda: llama("sdpa", output_attentions=True),
         "llama_eager": lambda: llama("eager", output_attentions=True),
@@ -294,14 +290,10 @@ TABLES = {"here": here, "cuda": cuda, "layers": layers, "cost": cost}
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     measured = load(__file__)
-    lengths, masks = measured["lengths"], measured["masks"]
+    lengths, boolean = measured["lengths"], measured["boolean"]
     longest = {"pass": "forward", "length": benchmark.LONGEST}
     sizes = {way: lengths("memory", way=way, **longest) for way in benchmark.WAYS}
-    boolean = measured["boolean"]
-    shapes = {
-        (way, shape): boolean("memory", way=way, mask=shape)
-        for way, shape in itertools.product(benchmark.WAYS, benchmark.SHAPES)
-    }
+    copied = {way: boolean("memory", way=way, mask="b h n m") for way in benchmark.WAYS}
     forward = [
         lengths("time", way="math", length=length, **{"pass": "forward"})
         for length in benchmark.LENGTHS
@@ -312,29 +304,16 @@ def numbers() -> dict[str, str]:
     ]
     return {
         "combinations": f"{len(list(combinations())):,}",
-        "profiled": str(len(close())),
         "longest": f"{benchmark.LONGEST:,}",
-        "shortest": str(benchmark.LENGTHS[0]),
-        "masked": f"{benchmark.MASKED:,}",
         "fused_memory": f"{sizes['fused']:.1f} MiB",
         "math_memory": f"{sizes['math']:.0f} MiB",
         "memory_ratio": f"{sizes['math'] / sizes['fused']:.0f}",
-        "boolean_memory": f"{shapes['fused', 'n m']:.1f} MiB",
-        "boolean_heads_memory": f"{shapes['fused', 'b h n m']:.1f} MiB",
-        "boolean_math": f"{shapes['math', 'n m']:.0f} MiB",
-        "boolean_heads_math": f"{shapes['math', 'b h n m']:.0f} MiB",
-        "boolean_ratio": f"{shapes['math', 'n m'] / shapes['fused', 'n m']:.0f}",
-        "boolean_heads_ratio": f"{shapes['math', 'b h n m'] / shapes['fused', 'b h n m']:.0f}",
-        "all_true": f"{masks('time', way='all true'):.2f}",
-        "causal_mask": f"{masks('time', way='causal mask'):.2f}",
-        "is_causal": f"{masks('time', way='is_causal'):.2f}",
+        "boolean_heads_memory": f"{copied['fused']:.1f} MiB",
+        "boolean_heads_math": f"{copied['math']:.0f} MiB",
         "forward_least": f"{min(forward):.1f}",
         "forward_most": f"{max(forward):.1f}",
-        "training_shortest": f"{training[0]:.1f}",
         "training_least": f"{min(training):.1f}",
         "training_most": f"{max(training):.1f}",
         "torch": READ_TORCH,
-        "transformers": READ_TRANSFORMERS,
         "cudnn": READ_CUDNN,
-        "old_cuda": OLD_CUDA,
     }
