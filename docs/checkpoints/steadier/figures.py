@@ -47,7 +47,8 @@ def growth(language: str) -> str:
                     ticks, dashed = {1: "1", 10: "10", 100: "100", 1000: "1,000"}, CAP
                 colour = chart.ACCENT if way == "norm" else chart.ACCENT_2
                 for seed in SEEDS:
-                    (drawn,) = axes.plot(*watched(quantity, way, seed), color=colour, linewidth=1.4)
+                    places = (values[::2] for values in watched(quantity, way, seed))
+                    (drawn,) = axes.plot(*places, color=colour, linewidth=1.4)
                     drawn.set_gid(f"part:{quantity}-{way}-{seed}")
                 if quantity == "loss" or way == "cap":
                     axes.axhline(dashed, color=chart.INK, linestyle="--", linewidth=1)
