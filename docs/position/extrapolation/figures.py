@@ -92,8 +92,8 @@ def _legend(figure: Figure, height: float, text: Words) -> None:
     axes.set(xlim=(0, 400), ylim=(24, 0))
     axes.set_axis_off()
     drawn: dict[str, Any] = {"color": chart.ACCENT, "clip_on": False}
-    axes.plot([8], [12], "o", markerfacecolor="none", markersize=7, **drawn)
-    axes.plot([134], [12], "o", markersize=7, **drawn)
+    axes.plot([8], [12], "H", markerfacecolor="none", markersize=7, **drawn)
+    axes.plot([134], [12], "H", markersize=7, markeredgewidth=0, **drawn)
     axes.fill_between([262, 284], 8, 16, facecolor=(chart.ACCENT, 0.25), linewidth=0)
     for name, left in (("at_64", 18), ("at_256", 144), ("seeds", 290)):
         figure.text(left / 400, 1 - 12 / height, text[name], va="center")
@@ -110,8 +110,8 @@ def _row(axes: Axes, row: int, kind: str, place: str) -> float:
     axes.fill_between(across, row - 0.2, row + 0.2, facecolor=(chart.ACCENT, 0.25), linewidth=0)
     drawn: dict[str, Any] = {"color": chart.ACCENT, "clip_on": False}
     axes.plot([middle, last], [row, row], linewidth=1.5, gid=f"part:{place}-{kind}", **drawn)
-    axes.plot([middle], [row], "o", markerfacecolor="none", markersize=7, **drawn)
-    axes.plot([last], [row], "o", markersize=7, **drawn)
+    axes.plot([middle], [row], "H", markerfacecolor="none", markersize=7, **drawn)
+    axes.plot([last], [row], "H", markersize=7, markeredgewidth=0, **drawn)
     return last
 
 
