@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from attn_docs.model.induction import build_model, encode, load_model, repeat_accuracy
+from attn_docs.model.induction import encode, load_model, repeat_accuracy
 from attn_docs.model.induction_circuits import copy_circuit, match_circuit
 from docs._kit.examples import example
 from docs._kit.measured import load
@@ -109,36 +109,6 @@ def test_the_table_of_cuts_is_the_models() -> None:
     assert found["query"].accuracy < found["whole"].accuracy
     assert found["key"].accuracy < 0.4
     assert found["value"].accuracy > 0.9
-
-
-def test_what_the_page_says_of_a_single_layer_is_so() -> None:
-    single = MEASURED["single"]
-    for seed in benchmark.SEEDS:
-        assert single("copied", seed=seed) == 1
-        assert single("most weight", seed=seed) > 0.8
-        assert single("as the rule", seed=seed) < 0.25
-        assert single("as the rule, long", seed=seed) < 0.1
-        assert single("long ago", seed=seed) > 0.7
-    covered = [
-        segment
-        for segment in range(3, 17)
-        if any(far in benchmark.LONG_AGO for far in range(segment - 1, 32, segment))
-    ]
-    assert covered == [segment for segment in range(3, 17) if segment != 9]
-
-
-def test_the_rule_is_the_one_that_the_page_runs() -> None:
-    tokens, repeated = tables.examined()
-    hits = benchmark.longest_ago(tokens[:, :-1]) == tokens[:, 1:]
-    assert f"{hits[repeated].double().mean().item():.2f}" == tables.of_rules()["oldest"]
-
-
-def test_a_guess_is_told_apart_from_the_rule() -> None:
-    examples = tables.examined()
-    found = {v["quantity"]: v["value"] for v in benchmark.guessed(build_model(1), examples)}
-    assert set(found) == {v["quantity"] for v in MEASURED["single"].values} - {"lately", "long ago"}
-    assert found["copied"] < 0.5
-    assert found["answer in band"] == MEASURED["single"]("answer in band", seed=0)
 
 
 def test_even_weights_score_what_the_table_says() -> None:

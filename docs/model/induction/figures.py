@@ -78,7 +78,7 @@ def worked(language: str) -> str:
         of |= {"second": second["place"], "second_weight": second["weight"]}
         told.append(text["told"].format(text=shown, likely=likely, **of))
     desc = text["desc"].format(told=text["space"].join(told))
-    return finish(drawing.as_svg(header=""), f"{KEY}-worked", text["title"], desc, zoom=1.5)
+    return finish(drawing.as_svg(header=""), f"{KEY}-worked", text["title"], desc, zoom=1.2)
 
 
 def likeliest(likely: list[tuple[str, float]], text: Words) -> str:
@@ -157,9 +157,11 @@ def curve(language: str) -> str:
                 look = {"color": colour, "linestyle": dash, "linewidth": 2 if seed == 0 else 0.75}
                 axes.plot(steps, values, gid=f"part:{name}-{seed}", **look)
                 ends.setdefault(name, values[-1])
+        for step in (EARLY, LATE):
+            axes.axvline(step, color=chart.INK, linewidth=1, alpha=0.5)
         axes.set_xlim(0, UNTIL)
         axes.set_ylim(0, 1)
-        chart.set_ticks(axes, "x", {step: str(step) for step in range(0, UNTIL + 1, 200)})
+        chart.set_ticks(axes, "x", {step: str(step) for step in (0, EARLY, LATE, 200, UNTIL)})
         chart.set_ticks(axes, "y", {0: "0", 0.5: "0.5", 1: "1"})
         figure.text(0, 252 / 256, text["share"], va="top")
         figure.text(296 / 400, 6 / 256, text["steps"], ha="right", va="baseline")
