@@ -84,13 +84,13 @@ def test_what_the_page_says_of_the_measurements_is_so() -> None:
         assert one <= 0.35
         assert two >= 0.97
         start = curve("accuracy", layers=2, seed=seed, step=benchmark.EARLY)
-        later = range(benchmark.EARLY, benchmark.UNTIL + 1, benchmark.EVERY)
-        alone = [curve("accuracy", layers=1, seed=seed, step=step) for step in later]
-        assert alone[0] < start <= min(0.3, max(alone))
-        halfway = (benchmark.EARLY + benchmark.LATE) // 2
-        told = {"layers": 2, "seed": seed, "step": halfway}
-        assert curve("previous", layer=1, **told) < 1 / 3
-        assert 0.4 < curve("induction", layer=2, **told) < 0.7
+        assert start < one
+        risen = [
+            curve(score, layers=2, layer=layer, seed=seed, step=benchmark.LATE)
+            - curve(score, layers=2, layer=layer, seed=seed, step=benchmark.EARLY)
+            for score, layer in (("previous", 1), ("induction", 2))
+        ]
+        assert min(risen) > 0.2
         assert curve("accuracy", layers=2, seed=seed, step=benchmark.LATE) >= 0.8
         scores = [v for v in curve.values if v["quantity"] == "induction" and v["seed"] == seed]
         peak = max(scores, key=lambda value: value["value"])

@@ -49,29 +49,29 @@ def facts(language: str) -> str:
     write(drawing, text["take"].format(**of), (target + asks) / 2, 10, 12)
     write(drawing, text["search"].format(**of), (target + asks) / 2, 144, 12)
     desc = text["desc"].format(**of)
-    return finish(drawing.as_svg(header=""), f"{KEY}-facts", text["title"], desc, zoom=1.5)
+    return finish(drawing.as_svg(header=""), f"{KEY}-facts", text["title"], desc, zoom=1.3)
 
 
 def worked(language: str) -> str:
     """Draw three texts with the weights of their last token, and what comes next."""
     text, size, left = texts(__file__, "worked", language), 23, 64
-    drawing = canvas(400, 3 * 122 - 14)
+    drawing = canvas(400, 3 * 92 - 12)
     told = []
     for index, shown in enumerate(tables.WORKED):
-        found, top = tables.seen(shown), 122 * index
+        found, top = tables.seen(shown), 92 * index
         group = drawsvg.Group(data_text=shown)
         rows = [layer[-1] for layer in found.maps]
         for place, symbol in enumerate(shown):
             last = {"font_weight": "bold"} if place == len(shown) - 1 else {}
             write(group, tables.visible(symbol), left + (place + 0.5) * size, top + 10, 15, **last)
         for layer, row in enumerate(rows, 1):
-            y = top + 24 + 30 * (layer - 1)
+            y = top + 20 + 20 * (layer - 1)
             label = text["layer"].format(layer=layer)
-            write(group, label, left - 8, y + 12, 12, text_anchor="end")
-            cells(group, [row], left, y, size, 24)
+            write(group, label, left - 8, y + 8, 12, text_anchor="end")
+            cells(group, [row], left, y, size, 16)
         likely = likeliest(found.likely[-1], text)
         next_ = text["next"].format(likely=likely)
-        write(group, next_, left, top + 94, 13, text_anchor="start")
+        write(group, next_, left, top + 69, 13, text_anchor="start")
         drawing.append(group)
         first, second = (tables.most(row, shown) for row in rows)
         of = {"first": first["place"], "first_weight": first["weight"]}
@@ -111,7 +111,7 @@ def maps(language: str) -> str:
         )
     write(drawing, text["query"], 0, 27, 11, text_anchor="start")
     desc = text["desc"].format(text=MAPPED, first=told[0], second=told[1])
-    return finish(drawing.as_svg(header=""), f"{KEY}-maps", text["title"], desc, zoom=1.6)
+    return finish(drawing.as_svg(header=""), f"{KEY}-maps", text["title"], desc, zoom=1.25)
 
 
 def framed(
@@ -199,7 +199,7 @@ def circuits(language: str) -> str:
     desc = text["desc"].format(
         distance=tables.DISTANCE, **{name: tables.own(found) for name, found in both.items()}
     )
-    return finish(drawing.as_svg(header=""), f"{KEY}-circuits", text["title"], desc, zoom=1.6)
+    return finish(drawing.as_svg(header=""), f"{KEY}-circuits", text["title"], desc, zoom=1.25)
 
 
 def shares(circuit: Tensor) -> list[list[float]]:
