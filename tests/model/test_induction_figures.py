@@ -47,7 +47,7 @@ def test_maps_and_circuits_draw_what_is_large(language: str) -> None:
     circuits = [match_circuit(load_model()), copy_circuit(load_model())]
     shares = [(circuit / circuit.max()).clamp(0) for circuit in circuits]
     for name, parts, drawn, cell, least in (
-        ("maps", ("map-1", "map-2"), maps, 14, 0.05),
+        ("maps", ("map-1", "map-2"), maps, 13, 0.05),
         ("circuits", ("match", "copy"), shares, 5.5, 0.25),
     ):
         root = parse(figures.FIGURES[name](language))
@@ -72,7 +72,7 @@ def test_the_curve_draws_each_measurement(language: str) -> None:
     for seed in benchmark.SEEDS:
         (path,) = lines[f"accuracy-{seed}"].iter("path")
         points = re.findall(r"[ML] ([\d.]+) ([\d.]+)", path.get("d"))
-        heights = [(26 + 190 - float(y)) / 190 for _, y in points]
+        heights = [(26 + 150 - float(y)) / 150 for _, y in points]
         wanted = [curve("accuracy", layers=2, seed=seed, step=step) for step in steps]
         assert heights == pytest.approx(wanted, abs=0.002)
 

@@ -88,7 +88,7 @@ def likeliest(likely: list[tuple[str, float]], text: Words) -> str:
 
 def maps(language: str) -> str:
     """Draw what both layers attend to in a text that repeats itself."""
-    text, cell, top = texts(__file__, "maps", language), 14, 56
+    text, cell, top = texts(__file__, "maps", language), 13, 56
     drawing = canvas(400, top + len(MAPPED) * cell + 4)
     told = []
     for layer, (rows, left) in enumerate(zip(tables.seen(MAPPED).maps, (20, 228), strict=True)):
@@ -147,8 +147,8 @@ def curve(language: str) -> str:
     }
     ends = {}
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 256)
-        axes = chart.panel(figure, 34, 26, 262, 190)
+        figure = chart.new_figure(400, 216)
+        axes = chart.panel(figure, 34, 26, 262, 150)
         for name, (layers, of, colour, dash) in lines.items():
             quantity = "accuracy" if name == "one" else name
             for seed in SEEDS:
@@ -163,10 +163,10 @@ def curve(language: str) -> str:
         axes.set_ylim(0, 1)
         chart.set_ticks(axes, "x", {step: str(step) for step in (0, EARLY, LATE, 200, UNTIL)})
         chart.set_ticks(axes, "y", {0: "0", 0.5: "0.5", 1: "1"})
-        figure.text(0, 252 / 256, text["share"], va="top")
-        figure.text(296 / 400, 6 / 256, text["steps"], ha="right", va="baseline")
+        figure.text(0, 212 / 216, text["share"], va="top")
+        figure.text(296 / 400, 6 / 216, text["steps"], ha="right", va="baseline")
         for name, value in ends.items():
-            height = (256 - 26 - 190 + 190 * value) / 256
+            height = (216 - 26 - 150 + 150 * value) / 216
             figure.text(302 / 400, height, text[name], va="center")
         of = {
             "steps": UNTIL,
