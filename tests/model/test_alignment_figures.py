@@ -46,20 +46,6 @@ def test_maps_are_the_models(language: str) -> None:
 
 
 @languages
-def test_each_way_has_its_row(language: str) -> None:
-    rows = re.findall(r"^\| .+ \| +(.+) \| +\d+ \|$", tables.distance(language), re.M)
-    shares = [[float(share) for share in re.findall(r"[\d.]+(?=%)", row)] for row in rows]
-    ways = [benchmark.FAR[name] for name in ("forwards", "near", "backwards", "far")]
-    assert len(shares) == len(ways)
-    for found, way in zip(shares, ways, strict=True):
-        wanted = [
-            100 * MEASURED["far"](quantity, **way._asdict())
-            for quantity in ("accuracy", "lowest", "highest")
-        ]
-        assert found == pytest.approx(wanted[: len(found)], abs=0.051)
-
-
-@languages
 def test_size_and_distance_are_crossed(language: str) -> None:
     rows = re.findall(r"^\| (\d+) \| (.+) \| (.+) \|$", tables.apart(language), re.M)
     assert [int(size) for size, *_ in rows] == [16, 32, 64, 128]

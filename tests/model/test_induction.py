@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from attn_docs import MultiHeadAttention
 from attn_docs.exhibits.model.accuracy_of_first_copy import accuracy
-from attn_docs.exhibits.model.head_off_by_rows import head_off as head_off_by_rows
 from attn_docs.exhibits.model.score_without_match import score
 from attn_docs.model import Block, DecoderModel, describe_weights
 from attn_docs.model.__main__ import COMMAND
@@ -241,8 +240,6 @@ def test_one_of_many_heads_is_switched_off() -> None:
     assert min(part.abs().max() for part in parts) > 1e-3
     with head_off(model, -1, -1):
         assert error(attention(x), (whole - parts[3]).detach()) <= 1e-6
-    head_off_by_rows(attention, 0)
-    assert (attention(x)[..., 2:] != 0).all()
 
 
 def test_exhibits_count_what_nobody_can_know(model, examples) -> None:

@@ -20,7 +20,7 @@ from .tables import LEAST, numbers, right_after
 KEY = "model-alignment"
 DAY = date(1997, 9, 23)  # one of those that no training sees
 LINE = "23rd of september 1997"
-LINES = ("september 23, 1997", "tuesday, sep 23 1997", "tea 23/9/1997 rome")
+LINES = ("tuesday, sep 23 1997", "tea 23/9/1997 rome")
 LEFT, CELL = 22, 16  # room for the characters that are written; a cell
 HEAD = 22  # room for what the axes are
 
@@ -65,7 +65,7 @@ def one_line(language: str) -> str:
 
 
 def formats(language: str) -> str:
-    """Draw the maps of three lines that write the same day in other ways."""
+    """Draw the maps of two lines that write the same day in other ways."""
     text = texts(__file__, "formats", language)
     pitch = 20 + CELL * 10 + 18
     drawing = canvas(LEFT + CELL * max(map(len, LINES)) + 1, HEAD + len(LINES) * pitch - 17)

@@ -60,19 +60,6 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}".removesuffix(".0") + "%"
 
 
-def distance(language: str) -> str:
-    """Return how often each translator is right where words stand on one side of the date."""
-    text = texts(__file__, "distance", language)
-    measured = load(__file__)["far"]
-    rows = []
-    for name in ("forwards", "near", "backwards", "far"):
-        way = FAR[name]
-        seconds = f"{measured('seconds', **way._asdict()):.0f}"
-        rows.append((text[name], _told(way, language), seconds))
-    caption = text["caption"].format(size=SIZE, words=AFTER, **_setting())
-    return f"{table(text['header'], rows)}\n\n{measured.caption(caption, language)}"
-
-
 def sizes(language: str) -> str:
     """Return how often both kinds are right, for each size of the state."""
     text = texts(__file__, "sizes", language)
@@ -104,7 +91,7 @@ def apart(language: str) -> str:
         (str(size), *(_told(way, language, kept) for way, kept in ways))
         for size, ways in _apart().items()
     ]
-    caption = text["caption"].format(size=SIZE, words=AFTER, **_setting())
+    caption = text["caption"].format(words=AFTER, **_setting())
     return f"{table(text['header'], rows)}\n\n{load(__file__)['apart'].caption(caption, language)}"
 
 
@@ -141,20 +128,6 @@ def places_of(line: Line) -> dict[str, tuple[int, int]]:
     return {part: (start + at.start(), start + at.end()) for part, at in places.items() if at}
 
 
-def share_of_year() -> float:
-    """Return how much of the weight of the first four steps is on the year, written in full."""
-    lines = [line for line in draw_lines(500, 18, unseen=True) if line.iso[:4] in line.text]
-    _, weights = load_translator()(to_indices([line.text for line in lines]))
-    if weights is None:
-        raise ValueError("the shipped model must attend")
-    places = [line.text.find(line.iso[:4]) for line in lines]
-    shares = [
-        looked[:4, place : place + 4].sum(-1).mean().item()
-        for looked, place in zip(weights, places, strict=True)
-    ]
-    return sum(shares) / len(shares)
-
-
 def parts() -> dict[str, str]:
     """Return how often the model without attention has year, month and day right, each alone."""
     lines = draw_lines(TESTED, EXAMINED, unseen=True)
@@ -169,20 +142,13 @@ def parts() -> dict[str, str]:
     }
 
 
-def begun() -> dict[str, str]:
-    """Return how often the shipped model is right in its longest lines, with a part exchanged.
+def begun() -> str:
+    """Return how often the shipped model is right in its longest lines, begun as in shorter ones.
 
-    The states that it looks at, its first query, or the state that it begins with are those of two
-    words after the date; the rest is that of the whole line.
+    The state that the decoder begins with is that of two words after the date.
     """
-    found = example("model/alignment/start")["found"]
-    few, many = SEEN, EXTRA[-1]
-    parts = {
-        "keys": (few, many, many),
-        "query": (many, few, many),
-        "start": (many, many, few),
-    }
-    return {f"short_{name}": _percent(found[part]) for name, part in parts.items()}
+    many = EXTRA[-1]
+    return _percent(example("model/alignment/start")["found"][many, many, SEEN])
 
 
 def months_exchanged() -> dict[str, str]:
@@ -210,8 +176,7 @@ def numbers() -> dict[str, str]:
         for words, right in right_after(attends=attends).items()
     }
     far = {name: _spread(way)[0] for name, way in FAR.items()}
-    low, high = _spread(FAR["forwards"])[1:]
-    far |= {"forwards_low": low, "forwards_high": high, "near_size": str(SIZE)}
+    far["near_size"] = str(SIZE)
     patient = load(__file__)["patient"]
     far |= {f"patient_{name}": _percent(patient("accuracy", name=name)) for name in PATIENT}
     shipped = {
@@ -233,13 +198,9 @@ def numbers() -> dict[str, str]:
         for size, ways in _apart().items()
         for place, (way, kept) in zip(("first", "last"), ways, strict=True)
     }
-    year = {"share_year": _percent(share_of_year())} | shares() | months_exchanged()
-    exchanged = (
-        {"least": str(LEAST)}
-        | begun()
-        | {"second_digit": str(second_digit()), "longest": str(EXTRA[-1])}
-    )
-    return longer | far | shipped | parts() | _setting() | year | exchanged
+    exchanged = {"least": str(LEAST), "second_digit": str(second_digit()), "short_start": begun()}
+    exchanged |= months_exchanged()
+    return longer | far | shipped | parts() | _setting() | shares() | exchanged
 
 
-TABLES: dict[str, Callable[[str], str]] = {"distance": distance, "sizes": sizes, "apart": apart}
+TABLES: dict[str, Callable[[str], str]] = {"sizes": sizes, "apart": apart}

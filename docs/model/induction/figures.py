@@ -49,36 +49,36 @@ def facts(language: str) -> str:
     write(drawing, text["take"].format(**of), (target + asks) / 2, 10, 12)
     write(drawing, text["search"].format(**of), (target + asks) / 2, 144, 12)
     desc = text["desc"].format(**of)
-    return finish(drawing.as_svg(header=""), f"{KEY}-facts", text["title"], desc, zoom=1.5)
+    return finish(drawing.as_svg(header=""), f"{KEY}-facts", text["title"], desc, zoom=1.3)
 
 
 def worked(language: str) -> str:
     """Draw three texts with the weights of their last token, and what comes next."""
     text, size, left = texts(__file__, "worked", language), 23, 64
-    drawing = canvas(400, 3 * 122 - 14)
+    drawing = canvas(400, 3 * 92 - 12)
     told = []
     for index, shown in enumerate(tables.WORKED):
-        found, top = tables.seen(shown), 122 * index
+        found, top = tables.seen(shown), 92 * index
         group = drawsvg.Group(data_text=shown)
         rows = [layer[-1] for layer in found.maps]
         for place, symbol in enumerate(shown):
             last = {"font_weight": "bold"} if place == len(shown) - 1 else {}
             write(group, tables.visible(symbol), left + (place + 0.5) * size, top + 10, 15, **last)
         for layer, row in enumerate(rows, 1):
-            y = top + 24 + 30 * (layer - 1)
+            y = top + 20 + 20 * (layer - 1)
             label = text["layer"].format(layer=layer)
-            write(group, label, left - 8, y + 12, 12, text_anchor="end")
-            cells(group, [row], left, y, size, 24)
+            write(group, label, left - 8, y + 8, 12, text_anchor="end")
+            cells(group, [row], left, y, size, 16)
         likely = likeliest(found.likely[-1], text)
         next_ = text["next"].format(likely=likely)
-        write(group, next_, left, top + 94, 13, text_anchor="start")
+        write(group, next_, left, top + 69, 13, text_anchor="start")
         drawing.append(group)
         first, second = (tables.most(row, shown) for row in rows)
         of = {"first": first["place"], "first_weight": first["weight"]}
         of |= {"second": second["place"], "second_weight": second["weight"]}
         told.append(text["told"].format(text=shown, likely=likely, **of))
     desc = text["desc"].format(told=text["space"].join(told))
-    return finish(drawing.as_svg(header=""), f"{KEY}-worked", text["title"], desc, zoom=1.5)
+    return finish(drawing.as_svg(header=""), f"{KEY}-worked", text["title"], desc, zoom=1.2)
 
 
 def likeliest(likely: list[tuple[str, float]], text: Words) -> str:
@@ -88,7 +88,7 @@ def likeliest(likely: list[tuple[str, float]], text: Words) -> str:
 
 def maps(language: str) -> str:
     """Draw what both layers attend to in a text that repeats itself."""
-    text, cell, top = texts(__file__, "maps", language), 14, 56
+    text, cell, top = texts(__file__, "maps", language), 13, 56
     drawing = canvas(400, top + len(MAPPED) * cell + 4)
     told = []
     for layer, (rows, left) in enumerate(zip(tables.seen(MAPPED).maps, (20, 228), strict=True)):
@@ -111,7 +111,7 @@ def maps(language: str) -> str:
         )
     write(drawing, text["query"], 0, 27, 11, text_anchor="start")
     desc = text["desc"].format(text=MAPPED, first=told[0], second=told[1])
-    return finish(drawing.as_svg(header=""), f"{KEY}-maps", text["title"], desc, zoom=1.6)
+    return finish(drawing.as_svg(header=""), f"{KEY}-maps", text["title"], desc, zoom=1.25)
 
 
 def framed(
@@ -147,8 +147,8 @@ def curve(language: str) -> str:
     }
     ends = {}
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 256)
-        axes = chart.panel(figure, 34, 26, 262, 190)
+        figure = chart.new_figure(400, 216)
+        axes = chart.panel(figure, 34, 26, 262, 150)
         for name, (layers, of, colour, dash) in lines.items():
             quantity = "accuracy" if name == "one" else name
             for seed in SEEDS:
@@ -157,14 +157,16 @@ def curve(language: str) -> str:
                 look = {"color": colour, "linestyle": dash, "linewidth": 2 if seed == 0 else 0.75}
                 axes.plot(steps, values, gid=f"part:{name}-{seed}", **look)
                 ends.setdefault(name, values[-1])
+        for step in (EARLY, LATE):
+            axes.axvline(step, color=chart.INK, linewidth=1, alpha=0.5)
         axes.set_xlim(0, UNTIL)
         axes.set_ylim(0, 1)
-        chart.set_ticks(axes, "x", {step: str(step) for step in range(0, UNTIL + 1, 200)})
+        chart.set_ticks(axes, "x", {step: str(step) for step in (0, EARLY, LATE, 200, UNTIL)})
         chart.set_ticks(axes, "y", {0: "0", 0.5: "0.5", 1: "1"})
-        figure.text(0, 252 / 256, text["share"], va="top")
-        figure.text(296 / 400, 6 / 256, text["steps"], ha="right", va="baseline")
+        figure.text(0, 212 / 216, text["share"], va="top")
+        figure.text(296 / 400, 6 / 216, text["steps"], ha="right", va="baseline")
         for name, value in ends.items():
-            height = (256 - 26 - 190 + 190 * value) / 256
+            height = (216 - 26 - 150 + 150 * value) / 216
             figure.text(302 / 400, height, text[name], va="center")
         of = {
             "steps": UNTIL,
@@ -197,7 +199,7 @@ def circuits(language: str) -> str:
     desc = text["desc"].format(
         distance=tables.DISTANCE, **{name: tables.own(found) for name, found in both.items()}
     )
-    return finish(drawing.as_svg(header=""), f"{KEY}-circuits", text["title"], desc, zoom=1.6)
+    return finish(drawing.as_svg(header=""), f"{KEY}-circuits", text["title"], desc, zoom=1.25)
 
 
 def shares(circuit: Tensor) -> list[list[float]]:

@@ -6,7 +6,6 @@ from functools import cache
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
 
 from attn_docs.model import DecoderModel, describe_weights
 from attn_docs.model.induction import (
@@ -30,14 +29,13 @@ from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import EARLY, LATE, LAYERS, LONG_AGO, SEEDS, SEQUENCES, UNTIL
+from .benchmark import EARLY, LATE, LAYERS, SEEDS, SEQUENCES, UNTIL
 
 WORKED = ("zqvx-zqv", "the cat. the c", "plough")  # an unknown word, a known one, no repetition
 LEAST = 0.05  # smaller weights are not drawn
 LEAST_SHARE = 0.25  # smaller elements of a circuit, as shares of the largest, are not drawn
 TOP = 3  # predictions that are shown
 DISTANCE = 8  # places between query and key, where the match is shown
-FAR, FAR_SEGMENT = 120, 12  # a text longer than any in training, and what it repeats
 TWO_ENDS = "abcabdab"  # after the last token, two may follow
 
 
@@ -201,139 +199,46 @@ def too_many_places() -> tuple[float, float]:
     return right.mean().item(), (weights * induction_targets(tokens)).sum(-1).mean().item()
 
 
-def torn(examples: Examples) -> Tensor:
-    """Return where earlier occurrences of a repeated token were followed by different tokens."""
-    tokens, answers = examples.tokens[:, :-1], examples.tokens[:, 1:]
-    other = tokens[:, None] != answers[..., None]
-    return examples.repeated & (induction_targets(tokens) & other).any(-1)
-
-
-def of_rules() -> dict[str, str]:
-    """Return what simple rules reach, and the model where matches agree and where they do not."""
-    examples = examined()
-    tokens = examples.tokens[:, :-1]
-    where = {"torn": torn(examples)}
-    where["agreed"] = examples.repeated & ~where["torn"]
-    names = ("seen", "oldest", "lookup")
-    hits = example("model/induction/rules")["right"].values()
-    found = {name: f"{statistics.mean(of):.2f}" for name, of in zip(names, hits, strict=True)}
-    for name, query in (("whole", True), ("blind", False)):
-        right = composed(model(), tokens, query=query)[0].argmax(-1) == examples.tokens[:, 1:]
-        for place, mask in where.items():
-            found[f"{name}_{place}"] = f"{right[mask].double().mean().item():.2f}"
-    share = where["torn"].sum().item() / examples.repeated.sum().item()
-    return found | {"torn": f"{100 * share:.0f}%"} | blind_choice(where["torn"], examples)
-
-
-def blind_choice(where: Tensor, examples: Examples) -> dict[str, str]:
-    """Return what blind queries give the oldest and the newest match, and how often each is right.
+def of_matches() -> dict[str, str]:
+    """Return accuracy where earlier matches agree and where not, as trained and with blind queries.
 
     Blind queries do not see what layer 1 wrote.
     """
-    tokens, answers = examples.tokens[:, :-1], examples.tokens[:, 1:]
-    weights = composed(model(), tokens, query=False)[1][where]  # places n
-    matches = induction_targets(tokens)[where].int()  # places n
-    oldest, newest = matches.argmax(-1), matches.size(-1) - 1 - matches.flip(-1).argmax(-1)
-    read = tokens[:, None].expand(-1, tokens.size(1), -1)[where]  # places n
-    found = {}
-    for name, at in (("oldest", oldest), ("newest", newest)):
-        given, right = weights.gather(-1, at[:, None]), read.gather(-1, at[:, None])[:, 0]
-        found[f"blind_{name}"] = f"{given.double().mean().item():.2f}"
-        found[f"{name}_right"] = f"{(right == answers[where]).double().mean().item():.2f}"
-    return found
+    program = example("model/induction/disagree")
+    found = {
+        f"{name}_{place}": f"{share:.2f}"
+        for name, shares in zip(("whole", "blind"), program["found"].values(), strict=True)
+        for place, share in zip(("agreed", "torn"), shares, strict=True)
+    }
+    return found | {"torn": f"{100 * program['share']:.0f}%"}
 
 
 def of_new_layers() -> dict[str, str]:
-    """Return what short training reaches, keys of the token before, and longer texts."""
+    """Return what short training reaches, and keys of the token before."""
     shifted = example("model/induction/shifted_keys")["reached"]
     trained = example("model/induction/your_layer")["found"]
-    generator = torch.Generator().manual_seed(EXAMINED)
-    segment = torch.randint(len(SYMBOLS), (SEQUENCES, FAR_SEGMENT), generator=generator)
-    tokens = segment.repeat(1, FAR // FAR_SEGMENT + 1)[:, : FAR + 1]
-    with torch.no_grad():
-        right = (model()(tokens[:, :-1]).argmax(-1) == tokens[:, 1:]).double()
     return {
         "after_300": f"{trained['right'][0]:.1f}",
         "new_after_300": f"{trained['right'][1]:.2f}",
-        "by_d": f"{trained['1/d'][0]:.1f}",
-        **of_the_first_copy(),
         "own_keys": f"{shifted['own keys']:.1f}",
         "shifted_keys": f"{shifted['shifted keys']:.1f}",
-        "near_accuracy": f"{right[:, FAR_SEGMENT:CONTEXT].mean().item():.2f}",
-        "far_accuracy": f"{right[:, 80:].mean().item():.2f}",
     }
-
-
-@torch.no_grad()
-def of_the_first_copy() -> dict[str, str]:
-    """Return how often the model is right in the first copy, and at its last place alone."""
-    tokens, repeated = repeated_tokens(4096, torch.Generator().manual_seed(EXAMINED))
-    right = (model()(tokens[:, :-1]).argmax(-1) == tokens[:, 1:]).double()  # b n
-    last = ~repeated[:, :-1] & repeated[:, 1:]  # the next token is the segment's first again
-    shares = {"first_copy": right[~repeated], "begins_again": right[:, :-1][last]}
-    return {name: f"{share.mean().item():.2f}" for name, share in shares.items()}
-
-
-def of_one_layer() -> dict[str, str]:
-    """Return where a single layer looks and what it predicts from there."""
-    single = load(__file__)["single"]
-    names = {
-        "long_ago": "long ago",
-        "most_weight": "most weight",
-        "answer_there": "answer in band",
-    }
-    return {
-        "long_from": str(LONG_AGO[0]),
-        "long_to": str(LONG_AGO[-1]),
-        **{name: f"{single(quantity, seed=0):.2f}" for name, quantity in names.items()},
-    }
-
-
-@torch.no_grad()
-def not_yet_seen() -> str:
-    """Return how often the model without layer 2 predicts a token that has not occurred."""
-    examples = examined()
-    tokens = examples.tokens[:, :-1]  # b n
-    with head_off(model(), 1):
-        guesses = model()(tokens).argmax(-1)  # b n
-    met = (guesses[:, :, None] == tokens[:, None, :]).tril().any(-1)  # b n
-    return f"{100 * (~met)[examples.repeated].double().mean().item():.0f}%"
-
-
-@torch.no_grad()
-def sureness() -> dict[str, str]:
-    """Return the mean largest probability on repetitions, whole and without layer 1."""
-    examples = examined()
-
-    def sure() -> str:
-        best = model()(examples.tokens[:, :-1]).softmax(-1).amax(-1)
-        return f"{best[examples.repeated].double().mean().item():.2f}"
-
-    whole = sure()
-    with head_off(model(), 0):
-        return {"sure": whole, "sure_alone": sure()}
 
 
 @torch.no_grad()
 def of_texts() -> dict[str, str]:
-    """Return what the model makes of single texts, and where layer 1 looks besides one back."""
+    """Return what the model makes of single texts."""
     unknown, ends = seen("plough"), seen(TWO_ENDS)
     logits = model()(encode(TWO_ENDS))[0, -1].softmax(-1)
     with head_off(model(), 0):
         alone = seen(WORKED[0])
-    first = model()(examined().tokens[:, :-1], need_weights=True)[1][0][:, 0]
-    far = [own(match_circuit(model(), distance)) for distance in range(1, CONTEXT)]
     return {
-        **sureness(),
         "even": f"{even()[1]:.2f}",
         "unknown": f"{unknown.likely[-1][0][1]:.2f}",
         "alone": f"{alone.likely[-1][0][1]:.2f}",
         "nearer": f"{logits[SYMBOLS.index('d')].item():.2f}",
         "further": f"{ends.likely[-1][0][1]:.2f}",
-        "two_back": f"{first.diagonal(-2, -2, -1).mean().item():.2f}",
         "distance": str(DISTANCE),
-        "matched_to": str(far.index(min(far))),
-        "matched_least": str(min(far)),
     }
 
 
@@ -352,7 +257,6 @@ def numbers() -> dict[str, str]:
     at = {step: curve("accuracy", layers=2, seed=0, step=step) for step in (EARLY, LATE)}
     peak = max(v["value"] for v in curve.values if v["quantity"] == "induction" and not v["seed"])
     return {
-        "not_yet_seen": not_yet_seen(),
         "parameters": f"{sum(p.numel() for p in model().parameters()):,}",
         "seconds": f"{round(statistics.mean(seconds))}",
         "steps": f"{told['steps']:,}",
@@ -376,9 +280,8 @@ def numbers() -> dict[str, str]:
         "matched": str(own(match_circuit(model(), DISTANCE))),
         "copied": str(own(copy_circuit(model()))),
         "word": f"{word.likely[-1][0][1]:.2f}",
-        **of_one_layer(),
         **of_new_layers(),
-        **of_rules(),
+        **of_matches(),
         **of_texts(),
         **{f"without_{name}": f"{found.accuracy:.2f}" for name, found in cut.items()},
         **{f"score_{name}": f"{found.induction:.2f}" for name, found in cut.items()},
