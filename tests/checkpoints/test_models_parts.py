@@ -199,7 +199,9 @@ def test_what_is_read_from_a_class_alone_says_so_and_what_differs_is_marked() ->
         assert (" ≠" in marks) == bool(model.elsewhere)
     told = {name: int(number) for name, number in tables.counted().items()}
     assert told["alone"] + told["compared"] == told["classes"] == len(READ)
-    assert sum(not tables.alone(model) and bool(model.elsewhere) for model in READ) == told["differ"]
+    assert (
+        sum(not tables.alone(model) and bool(model.elsewhere) for model in READ) == told["differ"]
+    )
 
 
 def test_who_has_which_idea() -> None:
