@@ -53,6 +53,7 @@ class Family:
             none.
         attention: transformers' implementation, where its eager one is not right.
         part: The part of the model that is run; all if empty.
+        shown: Whether a released model is like it, so that the page's table names it.
     """
 
     model: str
@@ -66,6 +67,7 @@ class Family:
     bias: str = ""
     attention: str = "eager"
     part: str = ""
+    shown: bool = True
 
     def make_config(self, **changed: Any) -> Any:
         """Return the config of the small model, or of one with an option changed."""
@@ -389,12 +391,13 @@ FAMILIES: dict[str, Family] = {
         "BloomModel", "BloomAttention", _OTHER, positions=False, output="dense", bias="own"
     ),
     "MPT": Family("MptModel", "MptAttention", _OTHER, positions=False, bias="own"),
-    "Phi-3": Family("Phi3Model", "Phi3Attention", {"head_dim": None} | _WINDOWS),
-    "Phi-4-mini": Family(
+    "Phi-3 4k": Family("Phi3Model", "Phi3Attention", {"head_dim": None} | _WINDOWS),
+    "Phi-3, half rotated": Family(  # released with longrope, which is refused
         "Phi3Model",
         "Phi3Attention",
         {"head_dim": None, "num_attention_heads": 3, "num_key_value_heads": 1}
         | {"rope_parameters": _HALF},
+        shown=False,
     ),
     "BERT": Family("BertModel", "BertAttention", _OTHER, decodes=False, output="output.dense"),
     "BERT, decoder": Family(

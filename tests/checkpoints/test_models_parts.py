@@ -197,7 +197,11 @@ def test_what_is_read_from_a_class_alone_says_so_and_what_differs_is_marked() ->
         assert tables.alone(model) == wanted == ("alone" in tables.has(model).split())
         marks = [part.after for part in tables.source(model, tables.NAMES)]
         assert (" ≠" in marks) == bool(model.elsewhere)
-    assert int(tables.counted()["agree"]) + int(tables.counted()["differ"]) == len(READ)
+    told = {name: int(number) for name, number in tables.counted().items()}
+    assert told["alone"] + told["compared"] == told["classes"] == len(READ)
+    assert (
+        sum(not tables.alone(model) and bool(model.elsewhere) for model in READ) == told["differ"]
+    )
 
 
 def test_who_has_which_idea() -> None:

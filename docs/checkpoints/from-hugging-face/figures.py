@@ -106,9 +106,9 @@ def spread(heights: dict[str, float], gap: float) -> dict[str, float]:
 
 
 def said(name: str, part: float) -> str:
-    """Return the end of a line in words: a percentage, or millionths."""
+    """Return the end of a line in words: a percentage, or hundred-millionths."""
     if name == "float32":
-        return f"{1e6 * part:.2f}"
+        return f"{1e8 * part:.0f}·10⁻⁸"
     return f"{part:.1%}" if name == "bfloat16" else f"{part:.0%}"
 
 

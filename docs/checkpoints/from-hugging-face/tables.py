@@ -31,10 +31,11 @@ _FUSED = ("query_key_value", "qkv_proj", "c_attn", "Wqkv")
 
 
 def by_layer() -> dict[str, list[str]]:
-    """Return the names of the families that have each layer."""
+    """Return the names of the shown families that have each layer."""
     found: dict[str, list[str]] = {}
     for name, family in FAMILIES.items():
-        found.setdefault(family.layer, []).append(name)
+        if family.shown:
+            found.setdefault(family.layer, []).append(name)
     return found
 
 

@@ -134,7 +134,7 @@ def linked(names: Iterable[str], text: Words) -> list[Part]:
     parts = []
     for name in names:
         href = CHAPTERS.get(name, "")
-        parts.append(Part(", " if parts else "", text[name], href, "" if href else "°"))
+        parts.append(Part(text["join"] if parts else "", text[name], href, "" if href else "°"))
     return parts
 
 
@@ -296,11 +296,10 @@ def counted() -> dict[str, str]:
             sum(bool({"sink", "sink-some", "gate"} & {*m.steadier}) for m in newest)
         ),
         "newest_sparse": str(sum(bool({"indexer", "blocks"} & {*m.choice}) for m in newest)),
-        "other_layers": str(sum("layers" in m.elsewhere for m in MODELS.values())),
-        "other_position": str(sum("position" in m.elsewhere for m in MODELS.values())),
-        "agree": str(sum(bool(m.config_class) and not m.elsewhere for m in MODELS.values())),
+        "compared": str(sum(bool(m.config_class) and not alone(m) for m in MODELS.values())),
         "differ": str(sum(bool(m.elsewhere) for m in MODELS.values())),
-        "recorded": str(sum(bool(m.context) for m in MODELS.values())),
+        "long_known": str(sum(map(reaches, MODELS.values()))),
+        "unknown": str(sum(not m.context for m in MODELS.values())),
         "alone": str(sum(map(alone, MODELS.values()))),
     }
 

@@ -14,7 +14,7 @@ MODELS = {  # the cache of all layers, in bytes, after m tokens
     + 12 * layer(m, kv_heads=8, key_size=64, value_size=64, window=128),
     "DeepSeek-V3.2": lambda m: 61 * layer(m, kv_heads=1, key_size=512 + 64, index_size=128),
     "Qwen3-Next-80B": lambda m: 12 * layer(m, kv_heads=2, key_size=256, value_size=256)
-    + 36 * layer(m, state_bytes=4 * 32 * 128 * 128 + 2 * 4 * 8192),
+    + 36 * layer(m, state_bytes=32 * 128 * 128 * 4 + 4 * 8192 * 2),  # 4 and 2 bytes an element
     "DeepSeek-V4-Flash": lambda m: 2 * layer(m, kv_heads=1, key_size=512, window=128)
     + 21 * layer(m, kv_heads=1, key_size=512, window=128, entry_size=512 + 128, per_entry=4)
     + 20 * layer(m, kv_heads=1, key_size=512, window=128, entry_size=512, per_entry=128),
