@@ -56,7 +56,6 @@ WAYS = {4: "W", 5: "W + 1"}
 READ = ("vllm", "llama.cpp", "flash", "flex recipe", "mistral paper")
 PASSED = ("transformers to flash", "mimo")
 UNSHOWN = ("transformers cache",)  # told in the row of the mask
-MODELS = ("Gemma-3-27B", "gpt-oss-120b")
 LENGTH_OF_TEXT = 131_072
 LEANING = (2, 3)  # the heads of layer 2 that give the first newline most weight, most last
 STREAMS, TOLD, RECENT = 16, 8, 64  # texts of several stories, and the window that reads them
@@ -330,7 +329,7 @@ def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     found = cases()
     weights, even = newline_weight()
-    (gemma, gemma_all), (oss, oss_all) = (gib(name, LENGTH_OF_TEXT) for name in MODELS)
+    gemma, gemma_all = gib("Gemma-3-27B", LENGTH_OF_TEXT)
     timed, (last, others) = load(__file__)["time"], at_stops()
     unsaid = lost(apart(tuple(range(NUM_HEADS)), LEANING[-1:]))[ends()].mean().item()
     animal, half, by_sleeps = by_way_of_sleeps()
@@ -355,8 +354,6 @@ def numbers() -> dict[str, str]:
         "ln_12": f"{math.log(12):.2f}",
         "mask_slower": f"{timed('time', way='mask') / timed('time', way='causal'):.1f}",
         "reach_beyond": f"{100 * sizes[8:].sum().item():.0f}%",
-        "oss": f"{oss:.1f} GiB",
-        "oss_all": f"{oss_all:.0f} GiB",
         "rest": f"{found['window'][0]:.2f}",
         "rest_empty": f"{found['empty'][0]:.2f}",
         "stream_all": f"{streamed():.1f}",
