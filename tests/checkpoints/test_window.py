@@ -484,10 +484,31 @@ def test_the_first_token_is_the_same_in_every_story_and_its_loss_is_what_the_pag
         first, window, empty = (found[name][column] for name in ("first", "window", "empty"))
         assert first < 1.1 * found["all"][column] < 0.2 * window
         assert found["second"][column] > 0.9 * window
+        assert found["heads"][column] < 1.1 * found["all"][column]
         assert 0.3 * window < empty < 0.6 * window
     told = tables.numbers()
     assert float(told["stream_all"]) > math.log(29) > float(told["stream_window"])
     assert abs(float(told["stream_first"]) - float(told["stream_window"])) <= 0.1 + 1e-9
+
+
+def test_the_heads_that_lean_on_the_newline_are_the_two_that_give_it_most_weight() -> None:
+    tokens, _ = tables.held_out()
+    with torch.no_grad():
+        weights = tables.model()(tokens[:, :120], need_weights=True)[1][1][:, :, 100:, 0]
+    assert tuple(weights.mean((0, 2)).argsort().tolist()[-2:]) == tables.LEANING
+    last, others = tables.at_stops()
+    assert last > 0.99
+    assert others < 0.05
+
+
+def test_a_local_layer_below_does_no_harm_and_the_colour_is_above_a_coin() -> None:
+    whole = [tables.mean("loss", layers) for layers in ("global-global", "local-global")]
+    assert whole[1] < whole[0]
+    coin = 0.8 * math.log(2)  # one story in five has one colour twice
+    for layers in ("global-global", "local-global", "global-local"):
+        assert tables.mean("colour again", layers) > coin
+        assert tables.mean("owner", layers) > math.log(2)
+        assert math.log(2) < tables.mean("dream", layers) < 0.8
 
 
 def test_the_modules_setting_is_the_mask_of_the_table() -> None:

@@ -140,4 +140,4 @@ def test_tables_have_a_row_for_each_case(language: str) -> None:
     assert tables.counts(language).count("\n") + len(tables.UNSHOWN) == 1 + len(
         example("checkpoints/window/counts")["found"]
     )
-    assert tables.first(language).count("\n| ") == 6
+    assert tables.first(language).count("\n| ") == 7

@@ -24,6 +24,7 @@ WAYS = ("plain", "norm", "cap")
 RATES = (0.01, 0.02, 0.03, 0.04)
 DRAWN = 0.03  # the rate whose curves are shown
 CAP = 50.0
+LOWER = {"cap of 5": 5.0, "cap of 10": 10.0, "cap of 20": 20.0}
 SLOW = 0.005  # of the projections of queries and keys alone, while the rest has the drawn rate
 STEPS, EVERY = 500, 10
 
@@ -60,7 +61,8 @@ class Watched(nn.Module):
 
 def decoder(way: str) -> tuple[DecoderModel, list[Watched]]:
     """Return the untrained induction model with a norm, a cap or neither, and its attention."""
-    watched = [Watched(CAP if way == "cap" else None) for _ in range(2)]
+    cap = CAP if way == "cap" else LOWER.get(way)
+    watched = [Watched(cap) for _ in range(2)]
     blocks = []
     for attend in watched:
         names = ("q_norm", "k_norm") if way == "norm" else ()
@@ -127,9 +129,10 @@ def growth() -> Values:
             for seed in SEEDS:
                 values += trained(way, rate, seed)
                 print(way, rate, seed, [v["value"] for v in values[-3:]], flush=True)
-    for seed in SEEDS:
-        values += trained("slow", DRAWN, seed)
-        print("slow", seed, [v["value"] for v in values[-3:]], flush=True)
+    for way in ("slow", *LOWER):
+        for seed in SEEDS:
+            values += trained(way, DRAWN, seed)
+            print(way, seed, [v["value"] for v in values[-3:]], flush=True)
     return values
 
 

@@ -31,6 +31,11 @@ def watched(quantity: str, way: str, seed: int) -> tuple[list[int], list[float]]
     return steps, [found(quantity, step=step, **of) for step in steps]
 
 
+def learned(way: str, seed: int) -> bool:
+    """Return whether a run that is drawn gets most of the tokens right that repeat."""
+    return load(__file__)["growth"]("accuracy", way=way, rate=str(DRAWN), seed=seed) > 0.5
+
+
 def growth(language: str) -> str:
     """Draw the loss and the largest score of each way and seed in training."""
     text = texts(__file__, "growing", language)
@@ -48,7 +53,8 @@ def growth(language: str) -> str:
                 colour = chart.ACCENT if way == "norm" else chart.ACCENT_2
                 for seed in SEEDS:
                     places = (values[::2] for values in watched(quantity, way, seed))
-                    (drawn,) = axes.plot(*places, color=colour, linewidth=1.4)
+                    width = 2.4 if learned(way, seed) else 1.0
+                    (drawn,) = axes.plot(*places, color=colour, linewidth=width)
                     drawn.set_gid(f"part:{quantity}-{way}-{seed}")
                 if quantity == "loss" or way == "cap":
                     axes.axhline(dashed, color=chart.INK, linestyle="--", linewidth=1)

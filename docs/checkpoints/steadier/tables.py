@@ -17,6 +17,7 @@ from .benchmark import (
     CAP,
     DRAWN,
     KEYS,
+    LOWER,
     RATES,
     REPAIRS,
     SEEDS,
@@ -27,7 +28,6 @@ from .benchmark import (
     WAYS,
 )
 
-TURN = (0, 10, 20, 30, 40)  # by then the loss of the runs that fail has turned
 HEAD, HEADS, KV_HEADS = 8, 4, 2  # of the layers that are made and looked at
 # name, folder of transformers, its prefix there, that of its configuration, and a layer
 MODELS = {
@@ -156,13 +156,6 @@ def at_told(found: Measurement, quantity: str) -> list[float]:
     return of_seeds(found, quantity, task="told", way="sink")
 
 
-def turned(way: str) -> list[float]:
-    """Return the largest score of each seed up to the step at which a failing run's loss turns."""
-    found = load(__file__)["growth"]
-    of = {"way": way, "rate": str(DRAWN)}
-    return [max(found("score", step=step, seed=seed, **of) for step in TURN) for seed in SEEDS]
-
-
 TABLES: dict[str, Callable[[str], str]] = {"growth": growth, "repairs": repairs, "models": models}
 
 
@@ -181,13 +174,13 @@ def numbers() -> dict[str, str]:
     kept = {of: at_told(stored["repairs"], f"kept {of}") for of in ("nothing", "something")}
     return {
         "cap_largest": f"{max(at('largest', 'cap')):,.0f}",
-        "cap_turn": f"{max(turned('cap')):.0f}",
         "drawn": str(DRAWN),
         "gate_absent": error("absent", "gate"),
         "kept_nothing": f"{statistics.mean(kept['nothing']):.1%}",
         "kept_something": f"{statistics.mean(kept['something']):.0%}",
         "lead_lost": f"{lead[1]:,.0f}",
         "lead_low": f"{max(x for rate in RATES[:2] for x in at('lead', 'plain', rate)):.0f}",
+        "low_best": f"{max(a for cap in LOWER for a in at('accuracy', cap)):.2f}",
         "slow": str(SLOW),
         "slow_least": f"{min(at('accuracy', 'slow')):.2f}",
         "slow_largest": f"{max(at('largest', 'slow')):.0f}",

@@ -161,7 +161,7 @@ def cut(language: str) -> str:
             mark.set_gid(f"part:{name}-last")
         axes.axvline(BEGIN + 0.5, color=chart.INK, linewidth=1, linestyle="--")
         axes.text(BEGIN, 0.72, text["full"], ha="right", va="center", color=chart.INK)
-        axes.text(BEGIN + 1, 0.72, text["window"], ha="left", va="center", color=chart.INK)
+        axes.text(BEGIN + 1, 0.6, text["window"], ha="left", va="center", color=chart.INK)
         for y, line in zip((0.5, 0.4), text["both"], strict=True):
             axes.text(PLACES[0], y, line, ha="left", va="center", color=chart.INK)
         end.axhline(guess, color=chart.INK, linewidth=1, linestyle="--")

@@ -56,8 +56,8 @@ WAYS = {4: "W", 5: "W + 1"}
 READ = ("vllm", "llama.cpp", "flash", "flex recipe", "mistral paper")
 PASSED = ("transformers to flash", "mimo")
 UNSHOWN = ("transformers cache",)  # told in the row of the mask
-MODELS = ("Gemma-3-27B", "gpt-oss-120b")
 LENGTH_OF_TEXT = 131_072
+LEANING = (2, 3)  # the heads of layer 2 that give the first newline most weight, most last
 STREAMS, TOLD, RECENT = 16, 8, 64  # texts of several stories, and the window that reads them
 
 
@@ -188,6 +188,28 @@ def seeing(keep: int | None = None, *, empty: bool = False) -> DecoderModel:
     return made
 
 
+def apart(kept: tuple[int, ...], empty: tuple[int, ...] = ()) -> DecoderModel:
+    """Return the trained model in a window, in which some heads of layer 2 see position 0 as well.
+
+    Args:
+        kept: The heads that see it.
+        empty: The heads in which its value is zero.
+    """
+    n = held_out()[0].size(1)
+    heads = torch.tensor([head in kept for head in range(NUM_HEADS)])[:, None, None]  # h 1 1
+    mask = sliding_window_mask(n, window=CUT)
+    mask = mask | (heads & (torch.arange(n) == 0))  # h n n
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, *_: object) -> Tensor:
+        v = v.clone()
+        v[:, list(empty), 0] = 0
+        return F.scaled_dot_product_attention(q, k, v, mask)
+
+    made = model(window=CUT)
+    made.blocks[1].attention.attend = attend
+    return made
+
+
 @cache
 def cases() -> dict[str, tuple[float, float]]:
     """Return the nats of late characters and of the newline that ends a story, by what is seen."""
@@ -196,6 +218,7 @@ def cases() -> dict[str, tuple[float, float]]:
         "window": model(window=CUT),
         "second": seeing(1),
         "first": model(window=CUT, keep_first=1),
+        "heads": apart(LEANING),
         "empty": seeing(0, empty=True),
     }
     end, found = ends(), {}
@@ -255,6 +278,25 @@ def newline_weight() -> tuple[list[float], float]:
 
 
 @torch.no_grad()
+def at_stops() -> tuple[float, float]:
+    """Return what the last of the leaning heads gives the newline at last and at other stops."""
+    tokens, targets = held_out()
+    weights = model()(tokens, need_weights=True)[1][1][:, LEANING[-1], :, 0]  # b n
+    stops, end = (tokens == ALPHABET.index(".")) & (targets >= 0), ends()
+    return weights[end].mean().item(), weights[stops & ~end].mean().item()
+
+
+def cheaper() -> int:
+    """Return in how many seeds a local layer below costs a story less than two global layers."""
+    found = load(__file__)["layers"]
+    return sum(
+        found("loss", layers="local-global", seed=seed)
+        < found("loss", layers="global-global", seed=seed)
+        for seed in SEEDS
+    )
+
+
+@torch.no_grad()
 def streamed(**setting: int) -> float:
     """Return the nats of a character in several stories in a row, after the 200th."""
     tokens, targets = streams()
@@ -287,8 +329,9 @@ def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     found = cases()
     weights, even = newline_weight()
-    (gemma, gemma_all), (oss, oss_all) = (gib(name, LENGTH_OF_TEXT) for name in MODELS)
-    timed = load(__file__)["time"]
+    gemma, gemma_all = gib("Gemma-3-27B", LENGTH_OF_TEXT)
+    timed, (last, others) = load(__file__)["time"], at_stops()
+    unsaid = lost(apart(tuple(range(NUM_HEADS)), LEANING[-1:]))[ends()].mean().item()
     animal, half, by_sleeps = by_way_of_sleeps()
     sizes = example("checkpoints/window/reach")["gradient"](4)
     sizes = sizes / sizes.sum()
@@ -296,6 +339,8 @@ def numbers() -> dict[str, str]:
         "blocks": f"{100 * timed('time', way='blocks') / timed('time', way='causal'):.0f}%",
         "animal": f"{animal:.2f}",
         "by_sleeps": f"{by_sleeps:.2f}",
+        "cheaper": str(cheaper()),
+        "end_unsaid": f"{unsaid:.1f}",
         "even": f"{100 * even:.0f}%",
         "flex": f"{100 * timed('time', way='flex') / timed('time', way='causal'):.0f}%",
         "gemma": f"{gemma:.1f} GiB",
@@ -303,13 +348,12 @@ def numbers() -> dict[str, str]:
         "guess": f"{math.log(len(ALPHABET)):.2f}",
         "half": f"{half:.2f}",
         "length": f"{LENGTH_OF_TEXT:,}",
+        "ln_2": f"{math.log(2):.2f}",
         "ln_5": f"{math.log(5):.2f}",
         "ln_8": f"{math.log(8):.2f}",
         "ln_12": f"{math.log(12):.2f}",
         "mask_slower": f"{timed('time', way='mask') / timed('time', way='causal'):.1f}",
         "reach_beyond": f"{100 * sizes[8:].sum().item():.0f}%",
-        "oss": f"{oss:.1f} GiB",
-        "oss_all": f"{oss_all:.0f} GiB",
         "rest": f"{found['window'][0]:.2f}",
         "rest_empty": f"{found['empty'][0]:.2f}",
         "stream_all": f"{streamed():.1f}",
@@ -317,5 +361,7 @@ def numbers() -> dict[str, str]:
         "stream_window": f"{streamed(window=RECENT):.1f}",
         "transformers": ".".join(version("transformers").split(".")[:2]),
         "weight": f"{100 * weights[-1]:.0f}%",
+        "weight_end": f"{100 * last:.1f}%",
+        "weight_stops": f"{100 * others:.0f}%",
         "weight_second": f"{100 * weights[-2]:.0f}%",
     }

@@ -8,7 +8,7 @@ from attn_docs.model.language_model import HELD_OUT, batch_of, language_model, t
 tokens, targets = batch_of(tell_stories(100, seed=HELD_OUT))  # each row begins with a newline
 
 
-def loss(begin, **setting):  # nats a character, from a place of the story on
+def loss(begin, **setting):  # nats a character, from a place on, last newline included
     def attention():
         return MultiHeadAttention(64, 4, rotary=RotaryEmbedding(16), **setting)
 

@@ -13,7 +13,7 @@ print(labelled(first, WORDS, MEANINGS))
 #> dreams      0.00      0.00      0.49      0.49
 
 y = x.clone()
-y[:, FEATURES.index(MEANINGS[0]) :] += first  # what a word found is added to what it means
+y[:, FEATURES.index(MEANINGS[0]) :] += first  # the meanings' columns: what was found is added
 second = scaled_dot_product_attention(y @ w_q, y @ w_k, y @ w_v, mask)
 print(labelled(second[-1:], WORDS[-1:], MEANINGS))
 #>         definite    animal    asleep  dreaming
