@@ -145,6 +145,7 @@ def numbers() -> dict[str, str]:
         "trained": f"{BIG_LENGTH // 4:,}",
         "read": f"{BIG_LENGTH:,}",
         "far": "10,000",
+        "e_2": f"{math.exp(2):.1f}",
         "ln_2": f"{math.log(2):.2f}",
         "slower_forward": ratio(backward=False),
         "slower_backward": ratio(backward=True),
