@@ -74,9 +74,9 @@ def story(language: str) -> str:
             axes.plot(list(seen), list(seen.values()), color=colour, lw=1.6, marker="o", ms=3, gid=f"part:{name}")
         least = language_model.least_nats()
         axes.axhline(least, color=chart.INK, lw=0.8, ls="--", gid="part:least")
-        axes.text(140, 130, text["none"], ha="left", va="center")
-        axes.text(62, 60, text["rotary"], ha="left", va="center")
-        axes.text(LAST, 30, text["least"].format(least=f"{least:.1f}"), ha="right", va="center")
+        axes.text(168, 128, text["none"], ha="left", va="center")
+        axes.text(54, 30, text["rotary"], ha="left", va="center")
+        axes.text(LAST, 78, text["least"].format(least=f"{least:.1f}"), ha="right", va="center")
         figure.text(0.02, 1 - 12 / height, text["up"], va="center")
         figure.text(390 / width, 1 - 202 / height, text["right"], ha="right", va="center")
         said = {
@@ -88,7 +88,7 @@ def story(language: str) -> str:
 
 # --- layers of published models -------------------------------------------------------------------
 
-_CELL, _STACK = 3.7, 128
+_CELL, _STACK = 3.2, 120
 _LOOKS = {
     "none": {"fill": ACCENT, "height": 18, "y": 0},
     "rotary": {"fill": SOFT, "height": 12, "y": 3, "stroke": INK, "stroke_opacity": 0.35},
