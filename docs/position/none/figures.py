@@ -71,7 +71,15 @@ def story(language: str) -> str:
         chart.set_ticks(axes, "y", {nats: str(nats) for nats in (0, 50, 100, 150, 200)})
         for name, (curve, colour) in curves.items():
             seen = {step: nats for step, nats in curve.items() if step >= 50}
-            axes.plot(list(seen), list(seen.values()), color=colour, lw=1.6, marker="o", ms=3, gid=f"part:{name}")
+            axes.plot(
+                list(seen),
+                list(seen.values()),
+                color=colour,
+                lw=1.6,
+                marker="o",
+                ms=3,
+                gid=f"part:{name}",
+            )
         least = language_model.least_nats()
         axes.axhline(least, color=chart.INK, lw=0.8, ls="--", gid="part:least")
         axes.text(168, 128, text["none"], ha="left", va="center")

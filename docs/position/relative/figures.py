@@ -126,7 +126,9 @@ def buckets(language: str) -> str:
         for name, at, high in (("decoder", -150, 27), ("encoder", -150, 9), ("ahead", 150, 25)):
             right = "right" if at > 0 else "left"
             axes.text(at, high, text[name], ha=right, va="center")
-        chart.set_ticks(axes, "x", {x: str(x).replace("-", "−") for x in (-128, -32, -16, 0, 16, 32, 128)})
+        chart.set_ticks(
+            axes, "x", {x: str(x).replace("-", "−") for x in (-128, -32, -16, 0, 16, 32, 128)}
+        )
         chart.set_ticks(axes, "y", {y: str(y) for y in (0, 8, 15, 24, 31)})
         axes.text(0, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")
         axes.text(1, -0.27, text["right"], transform=axes.transAxes, ha="right", va="center")
