@@ -14,8 +14,8 @@ for weight in model.parameters():  # needless for trained weights: in a new mode
 ours = [from_transformers(block.self_attn) for block in model.layers]
 for number in (0, 5):
     print(number, ours[number].window, ours[number].rotary.theta)
-# > 0 16 10000.0
-# > 5 None 1000000.0
+#> 0 16 10000.0
+#> 5 None 1000000.0
 
 seen = {}  # what a layer of the running model gets, and what it returns
 for block in model.layers:
@@ -31,7 +31,7 @@ for number in (0, 5):
     steps = [ours[number](part, cache=cache) for part in x.split([37, 1, 22], dim=1)]
     for found in (ours[number](x, is_causal=True), torch.cat(steps, dim=1)):
         print(((found - right).abs().max() / right.abs().max()).item() < 1e-5)
-# > True
-# > True
-# > True
-# > True
+#> True
+#> True
+#> True
+#> True

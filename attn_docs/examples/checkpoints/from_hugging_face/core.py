@@ -32,5 +32,5 @@ right, steps = ours(x, is_causal=True, positions=positions), torch.arange(0, d, 
 for name, omega in {"1 / theta**s": 1 / theta**steps, "theta**-s": theta**-steps}.items():
     found = llama3(omega)
     print(name, ((found - right).abs().max() / right.abs().max()).item() < 1e-5)
-# > 1 / theta**s True
-# > theta**-s False
+#> 1 / theta**s True
+#> theta**-s False

@@ -15,7 +15,7 @@ options = {"query_pre_attn_scalar": 9, "attn_logit_softcapping": 50.0, "sliding_
 config = Gemma2Config(**sizes, **options, attn_implementation="eager")
 theirs = Gemma2Attention(config, layer_idx=0)
 print(config.layer_types[:4])
-# > ['sliding_attention', 'full_attention', 'sliding_attention', 'full_attention']
+#> ['sliding_attention', 'full_attention', 'sliding_attention', 'full_attention']
 for weight in theirs.parameters():
     torch.nn.init.normal_(weight, std=0.3)
 x, positions = torch.randn(2, 60, 42), torch.arange(60)
@@ -31,5 +31,5 @@ for size in (1, 10):  # the larger the scores, the more the cap does
     right, _ = theirs(size * x, cos_sin, mask)
     found = ours(size * x, is_causal=True)
     print(((found - right).abs().max() / right.abs().max()).item() < 1e-5)
-# > True
-# > True
+#> True
+#> True

@@ -11,7 +11,7 @@ torch.set_grad_enabled(False)
 sizes = {"hidden_size": 42, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 8}
 config = GptOssConfig(**sizes, sliding_window=16, attn_implementation="eager")
 print({name: config.rope_parameters[name] for name in ("rope_type", "rope_theta", "truncate")})
-# > {'rope_type': 'yarn', 'rope_theta': 150000.0, 'truncate': False}
+#> {'rope_type': 'yarn', 'rope_theta': 150000.0, 'truncate': False}
 theirs = GptOssAttention(config, layer_idx=0)
 for weight in theirs.parameters():
     torch.nn.init.normal_(weight, std=0.3)  # the sinks' too: in a new layer they are not set
@@ -29,4 +29,4 @@ state["attend.sinks"] = state.pop("sinks")
 ours.load_state_dict(state)
 found = ours(x, is_causal=True)
 print(((found - right).abs().max() / right.abs().max()).item() < 1e-5)
-# > True
+#> True

@@ -26,4 +26,4 @@ state = {name.replace("o_proj", "out_proj"): w for name, w in theirs.state_dict(
 ours.load_state_dict(state)
 found = ours(x, is_causal=True, positions=positions)
 print(((found - right).abs().max() / right.abs().max()).item() < 1e-5)
-# > True
+#> True

@@ -29,4 +29,4 @@ for kind, tensor in theirs.query_key_value.state_dict().items():
 ours.load_state_dict(state)
 found = ours(x, is_causal=True)
 print(((found - right).abs().max() / right.abs().max()).item() < 1e-5)
-# > True
+#> True

@@ -22,10 +22,10 @@ rotary = RotaryEmbedding(8, theta=1000000.0)
 ours = GroupedQueryAttention(42, 6, 2, head_dim=8, bias=False, rotary=rotary, **norms)
 state = {name.replace("o_proj", "out_proj"): w for name, w in theirs.state_dict().items()}
 print(ours.load_state_dict(state))
-# > <All keys matched successfully>
+#> <All keys matched successfully>
 for size in (1, 0.01):  # only small inputs show a wrong eps
     right, _ = theirs(size * x, cos_sin, attention_mask=None)  # sdpa without a mask is causal
     found = ours(size * x, is_causal=True, positions=positions)
     print(((found - right).abs().max() / right.abs().max()).item() < 1e-5)
-# > True
-# > True
+#> True
+#> True

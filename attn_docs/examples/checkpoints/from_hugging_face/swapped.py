@@ -35,9 +35,9 @@ for block in model.model.layers:
     block.self_attn = Mine(block.self_attn)
 found = model(tokens, attention_mask=padding, use_cache=False).logits
 print(((found - right).abs().max() / right.abs().max()).item() < 1e-5)
-# > True
+#> True
 try:
     model(tokens)
 except ValueError as error:
     print(error)
-# > Mine does not fill their cache: call the model with use_cache=False
+#> Mine does not fill their cache: call the model with use_cache=False

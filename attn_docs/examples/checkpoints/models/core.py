@@ -22,14 +22,14 @@ MODELS = {  # the cache of all layers, in bytes, after m tokens
 for name, cache_bytes in MODELS.items():
     kib = [cache_bytes(m) / m / 1024 for m in (1024, 32_768, 131_072)]
     print(f"{name:17}", *(f"{value:6.1f}" for value in kib))
-# > Llama-3.1-8B       128.0  128.0  128.0
-# > gpt-oss-20b         27.0   24.1   24.0
-# > DeepSeek-V3.2       83.9   83.9   83.9
-# > Qwen3-Next-80B      98.2   26.3   24.6
-# > DeepSeek-V4-Flash   12.1    6.9    6.8
+#> Llama-3.1-8B       128.0  128.0  128.0
+#> gpt-oss-20b         27.0   24.1   24.0
+#> DeepSeek-V3.2       83.9   83.9   83.9
+#> Qwen3-Next-80B      98.2   26.3   24.6
+#> DeepSeek-V4-Flash   12.1    6.9    6.8
 
 from attn_docs import kv_cache_bytes, load_models
 
 right = {name: kv_cache_bytes(load_models()[name].config, 5000) for name in MODELS}
 print(all(cache_bytes(5000) == right[name] for name, cache_bytes in MODELS.items()))
-# > True
+#> True

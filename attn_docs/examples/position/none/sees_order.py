@@ -24,11 +24,11 @@ given = {
 for number, layer in enumerate(model.layers):
     share = moved(lambda x, a=layer.self_attn: a(x, **given)[0], config.hidden_size)
     print(number, config.no_rope_layers[number], f"{share:.4f}")
-# > 0 1 0.0038
-# > 1 1 0.0091
-# > 2 1 0.0046
-# > 3 0 0.0000
-# > 4 1 0.0216
-# > 5 1 0.0041
-# > 6 1 0.0054
-# > 7 0 0.0000
+#> 0 1 0.0038
+#> 1 1 0.0091
+#> 2 1 0.0046
+#> 3 0 0.0000
+#> 4 1 0.0216
+#> 5 1 0.0041
+#> 6 1 0.0054
+#> 7 0 0.0000
