@@ -123,7 +123,7 @@ def buckets(language: str) -> str:
             values = t5_bucket(distance, bidirectional=both).tolist()
             (line,) = axes.step(distance.tolist(), values, color=colour, linewidth=2)
             line.set_gid(f"part:{name}")
-        for name, at, high in (("decoder", -150, 27), ("encoder", -150, 9), ("ahead", 150, 25)):
+        for name, at, high in (("decoder", -60, 30), ("encoder", -150, 4), ("ahead", 150, 19)):
             right = "right" if at > 0 else "left"
             axes.text(at, high, text[name], ha=right, va="center")
         chart.set_ticks(
