@@ -439,7 +439,7 @@ def test_the_curves_of_the_figure_are_the_measured_ones() -> None:
         path = next(e for e in part.iter("path"))
         first, last = path.attrib["d"].split()[2], path.attrib["d"].split()[-1]
         assert value(float(first.rpartition(",")[2])) == pytest.approx(curve[50], abs=1)
-        assert value(float(last.rpartition(",")[2])) == pytest.approx(curve[1000], abs=1)
+        assert value(float(last.rpartition(",")[2])) == pytest.approx(curve[figures.LAST], abs=1)
 
 
 def test_a_layer_without_positions_reaches_far_and_a_window_keeps_what_is_near() -> None:

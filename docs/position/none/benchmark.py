@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attn_docs import MultiHeadAttention, RotaryEmbedding
+from attn_docs import MultiHeadAttention, RotaryEmbedding, YaRNScaling
 from attn_docs.model import MLP, Block, DecoderModel, language_model
 from attn_docs.position import extrapolation
 from docs._kit.measure import kernel_of, one_thread
@@ -23,8 +23,10 @@ STEPS, BATCH, RATE = 300, 32, 3e-3
 EXAMINED = 1000  # texts, each with its mirror image
 # four layers: "r" rotates, "w" too and sees a window, "n" has no positions
 MIXED = {"rotary": "rrrr", "narrow": "wwwr", "fourth": "rrrn", "window": "wwwn"}
+RESCALED = "yarn"  # the first of these, with YaRN after training
 WINDOW, MIXED_STEPS, MIXED_RATE, RECALLED = 16, 1000, 2e-3, 256
 LONG = 8 * extrapolation.TRAINED
+YARN = YaRNScaling(LONG / extrapolation.TRAINED, extrapolation.TRAINED)
 PLACES = {"near": (6, 16), "half": (LONG // 2,) * 2, "start": (LONG - extrapolation.SEGMENT,) * 2}
 
 Value = dict[str, Any]
@@ -177,6 +179,15 @@ def recalls(name: str, seed: int) -> list[Value]:
         length=extrapolation.TRAINED,
         learning_rate=MIXED_RATE,
     )
+    values = examined(model, name, seed)
+    if name == "rotary":
+        with extrapolation.changed(model, scaling=YARN) as rescaled:
+            values += examined(rescaled, RESCALED, seed)
+    return values
+
+
+def examined(model: DecoderModel, name: str, seed: int) -> list[Value]:
+    """Return how often a model continues rightly, near in a short text and anywhere in a long."""
     values = []
     for length, places in ((extrapolation.TRAINED, ("near",)), (LONG, tuple(PLACES))):
         for place in places:

@@ -14,6 +14,7 @@ from .tables import MODELS, layers_of, plain_curve, rotary_curve
 
 KEY = "position-none"
 SENTENCES = ("the dog chased the cat .".split(), "the cat chased the dog .".split())
+LAST = language_model.STEPS
 VERB = 3  # words that the verb has seen, itself among them
 
 # --- nested bags ---------------------------------------------------------------------------------
@@ -64,31 +65,38 @@ def story(language: str) -> str:
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(width, height)
         axes = chart.panel(figure, 34, 26, 346, 142)
-        axes.set_xlim(0, 1000)
-        axes.set_ylim(0, 200)
-        chart.set_ticks(axes, "x", {step: f"{step:,}" for step in (0, 200, 400, 600, 800, 1000)})
+        axes.set(xscale="log", xlim=(50, 1.06 * LAST), ylim=(0, 200))
+        steps = (50, 100, 150, 300, 600, 1000, LAST)
+        chart.set_ticks(axes, "x", {step: f"{step:,}" for step in steps})
         chart.set_ticks(axes, "y", {nats: str(nats) for nats in (0, 50, 100, 150, 200)})
         for name, (curve, colour) in curves.items():
-            steps = [step for step in curve if 50 <= step <= 1000]
-            nats = [curve[step] for step in steps]
-            axes.plot(steps, nats, color=colour, lw=1.6, marker="o", ms=3, gid=f"part:{name}")
+            seen = {step: nats for step, nats in curve.items() if step >= 50}
+            axes.plot(
+                list(seen),
+                list(seen.values()),
+                color=colour,
+                lw=1.6,
+                marker="o",
+                ms=3,
+                gid=f"part:{name}",
+            )
         least = language_model.least_nats()
         axes.axhline(least, color=chart.INK, lw=0.8, ls="--", gid="part:least")
-        axes.text(182, 112, text["none"], ha="left", va="center")
-        axes.text(150, 44, text["rotary"], ha="left", va="center")
-        axes.text(990, 178, text["least"], ha="right", va="center")
+        axes.text(168, 128, text["none"], ha="left", va="center")
+        axes.text(54, 30, text["rotary"], ha="left", va="center")
+        axes.text(LAST, 78, text["least"].format(least=f"{least:.1f}"), ha="right", va="center")
         figure.text(0.02, 1 - 12 / height, text["up"], va="center")
         figure.text(390 / width, 1 - 202 / height, text["right"], ha="right", va="center")
         said = {
-            f"{n}_{at}": f"{c[at]:.1f}" for n, (c, _) in curves.items() for at in (100, 400, 1000)
+            f"{n}_{at}": f"{c[at]:.1f}" for n, (c, _) in curves.items() for at in (100, 150, LAST)
         }
-        desc = text["desc"].format(least=f"{least:.1f}", **said)
+        desc = text["desc"].format(least=f"{least:.1f}", last=f"{LAST:,}", **said)
         return chart.finish(figure, f"{KEY}-story", text["title"], desc)
 
 
 # --- layers of published models -------------------------------------------------------------------
 
-_CELL, _STACK = 3.7, 128
+_CELL, _STACK = 3.2, 120
 _LOOKS = {
     "none": {"fill": ACCENT, "height": 18, "y": 0},
     "rotary": {"fill": SOFT, "height": 12, "y": 3, "stroke": INK, "stroke_opacity": 0.35},
@@ -117,6 +125,7 @@ def stacks(language: str) -> str:
                 path.M(round(_STACK + column * _CELL, 1), up).h(_CELL - 0.8).v(height)
                 path.h(0.8 - _CELL).Z()
             group.append(path)
+        write(group, f"{found.count('none')}/{len(found)}", 398, y + 9, 11.5, text_anchor="end")
         drawing.append(group)
         said.append(text["row"].format(name=model.name, some=found.count("none"), all=len(found)))
     desc = text["desc"].format(rows=text["join"].join(said))

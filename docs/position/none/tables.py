@@ -29,9 +29,11 @@ from .benchmark import (
     LONG,
     MIXED,
     PLACES,
+    RESCALED,
     SEEDS,
     STEPS,
     WINDOW,
+    YARN,
 )
 
 if TYPE_CHECKING:
@@ -120,9 +122,10 @@ def mixed(language: str) -> str:
     text = texts(__file__, "mixed", language)
     asked = [("near", TRAINED), *((place, LONG) for place in PLACES)]
     rows = []
-    for name in MIXED:
+    for name in ("rotary", RESCALED, *(name for name in MIXED if name != "rotary")):
         cells = [recalled(name, *each) for each in asked]
-        rows.append((text[name], *(_seeds(values, text["range"]) for values in cells)))
+        told = text[name].format(factor=f"{YARN.factor:.0f}")
+        rows.append((told, *(_seeds(values, text["range"]) for values in cells)))
     caption = text["caption"].format(window=WINDOW)
     return f"{table(text['header'], rows)}\n\n{load(__file__)['mixed'].caption(caption, language)}"
 

@@ -116,16 +116,19 @@ def buckets(language: str) -> str:
         figure = chart.new_figure(390, 200)
         axes = chart.panel(figure, 36, 28, 340, 122)
         axes.set(xlim=(-BACK, BACK), ylim=(0, 34))
+        axes.set_xscale("symlog", linthresh=16, linscale=0.9)
         looks = {"decoder": (False, chart.ACCENT), "encoder": (True, chart.ACCENT_2)}
         for name, (both, colour) in looks.items():
             distance = torch.arange(-BACK, BACK if both else 1)
             values = t5_bucket(distance, bidirectional=both).tolist()
             (line,) = axes.step(distance.tolist(), values, color=colour, linewidth=2)
             line.set_gid(f"part:{name}")
-        for name, at, high in (("decoder", -150, 27), ("encoder", -150, 9), ("ahead", 150, 25)):
+        for name, at, high in (("decoder", -60, 30), ("encoder", -150, 4), ("ahead", 150, 19)):
             right = "right" if at > 0 else "left"
             axes.text(at, high, text[name], ha=right, va="center")
-        chart.set_ticks(axes, "x", {x: str(x).replace("-", "−") for x in range(-128, 129, 64)})
+        chart.set_ticks(
+            axes, "x", {x: str(x).replace("-", "−") for x in (-128, -32, -16, 0, 16, 32, 128)}
+        )
         chart.set_ticks(axes, "y", {y: str(y) for y in (0, 8, 15, 24, 31)})
         axes.text(0, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")
         axes.text(1, -0.27, text["right"], transform=axes.transAxes, ha="right", va="center")

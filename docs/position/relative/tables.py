@@ -103,7 +103,7 @@ def learners(language: str) -> str:
     value = f"−{-CLOSED:.0f}"
     rows = [
         (
-            text[way].format(closed=untouched(), value=value, short=SHORT["num_buckets"]),
+            text[way].format(closed=untouched(), value=value, short=SHORT["max_distance"]),
             *(span(task, way, length) for task in TASKS for length in (TRAINED, LONG)),
         )
         for way in ("none", "alibi", "t5", "closed", "short")
@@ -136,8 +136,8 @@ def numbers() -> dict[str, str]:
         return f"{times[0] / times[1]:.1f}"
 
     return {
-        "eighth": f"{twelve[7]:.4f}",
-        "ninth": f"{twelve[8]:.4f}",
+        "ninth": f"{twelve[8]:.2f}",
+        "short": str(SHORT["max_distance"]),
         "last_bucket": str(starts[-1]),
         "encoder_last": str(edges(bidirectional=True)[-1]),
         "one_ahead": str(int(t5_bucket(torch.tensor(1), bidirectional=True))),
@@ -145,6 +145,7 @@ def numbers() -> dict[str, str]:
         "trained": f"{BIG_LENGTH // 4:,}",
         "read": f"{BIG_LENGTH:,}",
         "far": "10,000",
+        "e_2": f"{math.exp(2):.1f}",
         "ln_2": f"{math.log(2):.2f}",
         "slower_forward": ratio(backward=False),
         "slower_backward": ratio(backward=True),

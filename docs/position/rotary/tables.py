@@ -84,6 +84,12 @@ def turned_once(model: Model) -> int:
     return int((wavelengths(model.theta, model.rotary_dim) <= model.context).sum())
 
 
+def buffer_error(position: int) -> float:
+    """Return by how many radians an angle is off if its frequency is rounded to bfloat16."""
+    omega = 2 * math.pi / wavelengths(MODELS[0].theta)
+    return position * (omega - omega.bfloat16()).abs().max().item()
+
+
 def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.2g}%"
 
@@ -117,6 +123,9 @@ def numbers() -> dict[str, str]:
         "part_of_turn": f"1/{slowest / LENGTH:.0f}",
         # Llama 3.1 leaves full turns below a quarter of 8,192 tokens as they are
         "rescaled": str(int((wavelengths(LLAMA_3.theta) > LENGTH / 4).sum())),
+        "quarter": f"{LENGTH // 4:,}",
+        "code_llama": f"{MODELS[2].context:,}",
+        "buffer_error": f"{buffer_error(1000):.1f}",
         "share": _share(text.rotate, text.score_and_mix),
         **{f"slow_{at}": f"{slow_half(at):.2f}" for at in (100, 500, 2048)},
         "fast_lead": f"{1 - fast_half(0):.3f}",

@@ -42,6 +42,7 @@ KINDS = {
     "unscaled": Kind(sinusoidal, tokens=DIM**-0.5),
     "twice": Kind(sinusoidal, tokens=DIM**0.5),
     "learned": Kind(learned=2**-0.5),  # rows as long as the sinusoidal ones, √(D/2)
+    "small": Kind(learned=0.02),  # as GPT-2 draws both, but beside tokens of nn.Embedding
 }
 
 

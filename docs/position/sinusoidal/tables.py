@@ -92,6 +92,7 @@ def trained(language: str) -> str:
         length=benchmark.LENGTH, last=benchmark.LENGTH - 1, later=2 * benchmark.LENGTH - 1,
         first=benchmark.LENGTH, dim=benchmark.DIM, heads=benchmark.HEADS,
         rate=benchmark.RATE, batch=benchmark.BATCH,
+        forgotten=f"1/{benchmark.DIM**0.5:.0f}", twice=f"{benchmark.DIM**0.5:.0f}",
     )  # fmt: skip
     return f"{table(text['header'], body)}\n\n{found.caption(caption, language)}"
 
@@ -132,8 +133,8 @@ def numbers() -> dict[str, str]:
         "product_right": f"{products('right', APART)[0]:.2f}",
         "product_low": f"{low:.2f}",
         "product_high": f"{high:.2f}",
-        "top": f"{SIZE // 2}",
-        "next_best": f"{SIZE / 2 * products('right', 1)[0]:.1f}",
+        "small_std": str(benchmark.KINDS["small"].learned),
+        "next_best": f"{products('right', 1)[0]:.2f}",
         "transformers": ".".join(metadata.version("transformers").split(".")[:2]),
         "last_gpt2": f"{last['GPT-2'][0]:,}",
         "last_bert": f"{last['BERT'][0]:,}",
