@@ -69,3 +69,4 @@ for config, head in (  # and the dimensions of a head
 #> Qwen3Config      YaRNScaling         None: True
 #> Gemma3TextConfig LinearScaling       full_attention: True
 #> Gemma4TextConfig ProportionalScaling full_attention: True
+#> GPTNeoXConfig    LinearScaling       None: True
