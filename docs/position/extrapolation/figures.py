@@ -112,14 +112,14 @@ def scores(language: str) -> str:
     text, curves = texts(__file__, "scores", language), score_curves()
     tops = {name: values.index(max(values)) for name, values in curves.items()}
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 290)
+        figure = chart.new_figure(400, 274)
         for number, (name, values) in enumerate(curves.items()):
-            top, high = ((42, 60), (135, 30), (198, 60))[number]
+            top, high = ((42, 54), (129, 26), (188, 54))[number]
             axes = chart.panel(figure, 30, top, 354, high)
             axes.set(xlim=(0, LONGEST - 1), ylim=(0, 8))
             axes.axvspan(0, TRAINED - 1, color=chart.ACCENT, alpha=0.12, linewidth=0)
             drawn: dict[str, Any] = {"color": chart.ACCENT, "linewidth": 1.5, "gid": f"part:{name}"}
-            axes.plot(range(LONGEST), values, **drawn)
+            axes.plot(range(LONGEST), [max(value, 0) for value in values], **drawn)
             at = tops[name]
             axes.axhline(values[1], color=chart.INK, linewidth=0.6)
             axes.plot([at], [values[at]], "o", color=chart.ACCENT_2, markersize=5)
@@ -127,13 +127,13 @@ def scores(language: str) -> str:
             ticks = {d: str(d) if lowest else "" for d in (0, 31, 128, 255)}
             chart.set_ticks(axes, "x", ticks)
             chart.set_ticks(axes, "y", {0: "0", 5: "5"})
-            figure.text(30 / 400, (290 - top + 9) / 290, text[name], va="center", weight="bold")
+            figure.text(30 / 400, (274 - top + 9) / 274, text[name], va="center", weight="bold")
             said = {"place": at, "high": values[at], "one": values[1]}
             highest = text["highest" if at > 1 else "first"].format(**said)
-            figure.text(384 / 400, (290 - top + 9) / 290, highest, ha="right", va="center")
-        figure.text(384 / 400, 8 / 290, text["right"], ha="right", va="baseline")
-        figure.text(0, 1 - 8 / 290, text["up"], va="center")
-        figure.text(34 / 400, 8 / 290, text["trained"], ha="left", va="baseline")
+            figure.text(384 / 400, (274 - top + 9) / 274, highest, ha="right", va="center")
+        figure.text(384 / 400, 8 / 274, text["right"], ha="right", va="baseline")
+        figure.text(0, 1 - 8 / 274, text["up"], va="center")
+        figure.text(34 / 400, 8 / 274, text["trained"], ha="left", va="baseline")
         desc = text["desc"].format(**tops)
         return chart.finish(figure, f"{KEY}-scores", text["title"], desc)
 

@@ -142,11 +142,7 @@ def of_kinds() -> dict[str, str]:
     for kind, change in (("t5", "window"), ("t5", "sharper"), ("alibi", "sharper")):
         value = mean(changed, kind=kind, change=change, length=LONGEST, place="near")
         told[f"{kind}_{change}"] = f"{value:.2f}"
-    lost = (
-        mean(changed, kind=kind, change="window", length=LONGEST, place=place)
-        for kind, place in itertools.product(KINDS, ("half", "start"))
-    )
-    return {**told, "guess_window": f"{max(lost):.2f}"}
+    return told
 
 
 def of_rotary() -> dict[str, str]:
@@ -217,7 +213,7 @@ def of_shipped() -> dict[str, str]:
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the page's sentences name."""
-    lead = lead_of(WITHIN, TRAINED)
+    lead, curves = lead_of(WITHIN, TRAINED), score_curves()
     wrong, bug = (
         example("position/extrapolation/caught"),
         example("position/extrapolation/exercise_bug"),
@@ -228,7 +224,9 @@ def numbers() -> dict[str, str]:
         **of_kinds(),
         **of_rotary(),
         **of_shipped(),
-        **{f"lead_{name}": f"{of[1] - of[2]:.2f}" for name, of in score_curves().items()},
+        **{
+            f"lead_{name}": f"{curves[name][1] - curves[name][2]:.2f}" for name in ("plain", "yarn")
+        },
         "parameters": f"{parameters:,}",
         "within": f"{WITHIN:.2f}",
         "lead": f"{lead:.1f}",
