@@ -7,10 +7,11 @@ import statistics
 import pytest
 import torch
 
-from attn_docs import apply_rotary
+from attn_docs import YaRNScaling, apply_rotary
 from attn_docs.model.induction import load_model
 from attn_docs.position.extrapolation import KINDS
 from docs._kit import measured
+from docs._kit.examples import example
 from docs._tools.page import page_module
 from tests.kit import parse
 
@@ -45,7 +46,7 @@ def test_the_scores_are_those_of_all_pairs_of_symbols() -> None:
     model = load_model()
     block, places = model.blocks[0], torch.arange(256)
     x = block.attention_norm(model.token_embedding.weight)
-    for name, rule in figures.SCALED.items():
+    for name, rule in tables.SCALED.items():
         query = apply_rotary(
             block.attention.q_proj(x)[:, None, None], torch.tensor([255]), scaling=rule
         )
@@ -53,11 +54,9 @@ def test_the_scores_are_those_of_all_pairs_of_symbols() -> None:
         keys = apply_rotary(keys, 255 - places, scaling=rule)
         scores = torch.einsum("aijd,bind->abn", query, keys) / math.sqrt(64)
         wanted = scores.mean((0, 1))
-        found = torch.tensor(figures.score_curves()[name])
+        found = torch.tensor(tables.score_curves()[name])
         assert (found - wanted).abs().max() < 1e-3
-    tops = {
-        name: max(range(256), key=of.__getitem__) for name, of in figures.score_curves().items()
-    }
+    tops = {name: max(range(256), key=of.__getitem__) for name, of in tables.score_curves().items()}
     assert tops == {"plain": 77, "linear": 10, "yarn": 1}
 
 
@@ -98,13 +97,15 @@ def test_what_the_page_says_of_the_measurements_holds() -> None:
         assert linear < found["rotary", "near", n]
     layers = {
         (change, place): tables.mean(STORED["layers"], change=change, place=place, length=256)
-        for change in ("yarn in layer 1", "yarn in layer 2")
+        for change in ("frequencies in layer 1", "frequencies in layer 2")
         for place in bench.PLACES
     }
-    assert layers["yarn in layer 1", "near"] > 0.9  # the same cause, in one layer and the other
-    assert layers["yarn in layer 1", "start"] < found["rotary", "start", 256] + 0.1
-    assert layers["yarn in layer 2", "start"] > 0.95
-    assert layers["yarn in layer 2", "near"] < 0.5
+    both = tables.mean(STORED["rules"], rule="yarn_blunt", place="near", length=256)
+    one, two = "frequencies in layer 1", "frequencies in layer 2"
+    assert layers[one, "near"] > both - 0.1  # the same cause, in one layer and the other
+    assert layers[one, "start"] < found["rotary", "start", 256] + 0.1
+    assert layers[two, "start"] > 0.95
+    assert layers[two, "near"] < 0.5
     for change in ("window", "sharper"):  # both win back most of what NoPE lost
         of = {"kind": "none", "change": change, "place": "near", "length": 256}
         won = tables.mean(STORED["changes"], **of) - found["none", "near", 256]
@@ -112,3 +113,14 @@ def test_what_the_page_says_of_the_measurements_holds() -> None:
     for n in bench.LENGTHS[1:]:  # these three lose nothing with YaRN, the shipped model does
         yarn = tables.mean(STORED["rules"], rule="yarn", place="near", length=n)
         assert yarn > found["rotary", "near", n] - 1e-3
+
+
+def test_what_the_page_says_of_the_shipped_model_holds() -> None:
+    """Factor 2 alone is bad at twice the length, and YaRN brings distance 2 closer."""
+    accuracy = example("position/extrapolation/core")["accuracy"]
+    plain, *found = (accuracy(64, rule and YaRNScaling(rule, 32)) for rule in (None, 2.0, 4.0, 8.0))
+    assert found[0] < plain - 0.05
+    assert min(found[1:]) > plain - 0.01
+    curves = tables.score_curves()
+    assert curves["yarn"][1] - curves["yarn"][2] < curves["plain"][1] - curves["plain"][2]
+    assert max(curves["yarn"][2:]) < curves["yarn"][1]

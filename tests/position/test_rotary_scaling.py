@@ -26,6 +26,7 @@ from attn_docs import (
     rotary_frequencies,
 )
 from attn_docs.position._frequencies import RotaryScaling
+from docs._kit.examples import example
 from tests.conftest import ROOT
 from tests.kit import error, load_exhibit, normal
 
@@ -582,3 +583,14 @@ def test_the_formula_of_llamas_share() -> None:
     gammas = (1 - found / plain) / (1 - 1 / s)
     assert error(gammas, torch.tensor(gammas_of_llama(D, theta, L)).double()) <= 1e-6
     assert 0 < sum(0 < gamma < 1 for gamma in gammas) < 10
+
+
+def test_a_rule_without_its_factor_is_refused() -> None:
+    """The page's program raises, as transformers does, and does not go on without a rule."""
+    rule_of = example("position/rotary_scaling/from_config")["rule_of"]
+    assert rule_of(None, 8192) is None
+    for kind in ("yarn", "linear", "dynamic", "llama3"):
+        with pytest.raises(KeyError, match="factor"):
+            rule_of({"rope_type": kind}, 8192)
+        with pytest.raises(TypeError, match="factor"):
+            rule_of({"type": kind, "factor": None, "low_freq_factor": 1, "high_freq_factor": 4}, 99)

@@ -150,14 +150,16 @@ def of_rules(models: dict[tuple[str, int], DecoderModel]) -> Values:
 
 
 def of_layers(models: dict[tuple[str, int], DecoderModel]) -> Values:
-    """Change one layer of a model only: YaRN of rotary ones, the cap of ALiBi."""
+    """Change one layer of a model only: the frequencies of rotary ones, the cap of ALiBi."""
     values: Values = []
+    rule = RULES["yarn_blunt"](LONGEST / TRAINED)  # the angles alone: no score is enlarged
     for seed in SEEDS:
         for layer in (1, 2):
-            with changed(models["rotary", seed], scaling=RULES["yarn"](LONGEST / TRAINED)) as model:
+            with changed(models["rotary", seed], scaling=rule) as model:
                 other = cast("Block", model.blocks[2 - layer])
                 cast("MultiHeadAttention", other.attention).rotary.scaling = None  # type: ignore[union-attr]
-                values += accuracies(model, LONGEST, change=f"yarn in layer {layer}", seed=seed)
+                change = f"frequencies in layer {layer}"
+                values += accuracies(model, LONGEST, change=change, seed=seed)
         with capped(models["alibi", seed]) as model:
             values += accuracies(model, LONGEST, change="capped", seed=seed)
     return values
@@ -191,6 +193,14 @@ def of_control(models: dict[tuple[str, int], DecoderModel]) -> Values:
     return accuracies(lengthened, LONGEST, way="lengthened")
 
 
+def of_others() -> Values:
+    """Train rotary models as `train` does by itself, which draws other first weights."""
+    values: Values = []
+    for seed in SEEDS:
+        values += accuracies(train("rotary", seed), LONGEST, kind="rotary", seed=seed)
+    return values
+
+
 def measure() -> dict[str, Measurement]:
     """Measure all of it in float32 on one thread: some ten minutes."""
     models: dict[tuple[str, int], DecoderModel] = {}
@@ -201,6 +211,7 @@ def measure() -> dict[str, Measurement]:
             "rules": of_rules(models),
             "layers": of_layers(models),
             "control": of_control(models),
+            "others": of_others(),
         }
         tokens = recall_at(1, torch.Generator(), length=TRAINED, distance=(8, 8)).tokens
         kernel = kernel_of(partial(models["rotary", 0], tokens))

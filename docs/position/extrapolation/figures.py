@@ -1,18 +1,13 @@
 """Figures of the chapter on lengths beyond training: the tests, the curves, and a head's scores."""
 
 from collections.abc import Callable
-from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import drawsvg
 import matplotlib.style
-import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from attn_docs import LinearScaling, YaRNScaling, apply_rotary
-from attn_docs.model.induction import load_model
-from attn_docs.position._frequencies import RotaryScaling
 from attn_docs.position.extrapolation import TRAINED
 from docs._kit import chart
 from docs._kit.draw import ACCENT, ACCENT_2, INK, SOFT, canvas, finish, write
@@ -20,11 +15,7 @@ from docs._kit.measured import load
 from docs._kit.text import Words, texts
 
 from .benchmark import LONGEST, PLACES
-from .tables import mean, of_seeds
-
-if TYPE_CHECKING:
-    from attn_docs import MultiHeadAttention
-    from attn_docs.model import Block
+from .tables import mean, of_seeds, score_curves
 
 KEY = "position-extrapolation"
 # a panel for each test; in it a row for each kind, those with one cause of failure together
@@ -32,11 +23,6 @@ ROWS = ("alibi", "t5", "none", "learned", "sinusoidal", "rotary", "yarn")
 MIDDLE = 64  # the length of the hollow dots
 PANEL_LEFT, PANEL_WIDE, PANEL_PITCH = 90, 90, 108
 _TOP, _ROW = 54, 22
-SCALED: dict[str, RotaryScaling | None] = {
-    "plain": None,
-    "linear": LinearScaling(LONGEST / TRAINED),
-    "yarn": YaRNScaling(LONGEST / TRAINED, TRAINED),
-}
 
 
 def tests(language: str) -> str:
@@ -121,41 +107,19 @@ def _told(values: dict[str, float], text: Words) -> str:
     return told
 
 
-@cache
-@torch.no_grad()
-def score_curves() -> dict[str, list[float]]:
-    """Return the mean score of the shipped model's layer 1 at each distance, under each rule.
-
-    The mean over all pairs of symbols, so what remains is the distance alone.
-    """
-    model = load_model()
-    block = cast("Block", model.blocks[0])
-    attention = cast("MultiHeadAttention", block.attention)
-    x = block.attention_norm(model.token_embedding.weight)  # vocab embed_dim
-    query, key = attention.q_proj(x).mean(0), attention.k_proj(x).mean(0)  # d, one head
-    places = torch.arange(LONGEST)
-    found = {}
-    for name, rule in SCALED.items():
-        keys = apply_rotary(key.expand(1, 1, LONGEST, -1), LONGEST - 1 - places, scaling=rule)
-        last = apply_rotary(query.view(1, 1, 1, -1), places[-1:], scaling=rule)
-        scores = (last @ keys.mT)[0, 0, 0] / len(key) ** 0.5  # by distance
-        found[name] = scores.tolist()
-    return found
-
-
 def scores(language: str) -> str:
     """Draw the score of the shipped model's first head over the distance, under three rules."""
     text, curves = texts(__file__, "scores", language), score_curves()
     tops = {name: values.index(max(values)) for name, values in curves.items()}
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(400, 266)
+        figure = chart.new_figure(400, 274)
         for number, (name, values) in enumerate(curves.items()):
-            top = 42 + 75 * number
-            axes = chart.panel(figure, 30, top, 354, 42)
-            axes.set(xlim=(0, LONGEST - 1), ylim=(-8, 9))
+            top, high = ((42, 54), (129, 26), (188, 54))[number]
+            axes = chart.panel(figure, 30, top, 354, high)
+            axes.set(xlim=(0, LONGEST - 1), ylim=(0, 8))
             axes.axvspan(0, TRAINED - 1, color=chart.ACCENT, alpha=0.12, linewidth=0)
             drawn: dict[str, Any] = {"color": chart.ACCENT, "linewidth": 1.5, "gid": f"part:{name}"}
-            axes.plot(range(LONGEST), values, **drawn)
+            axes.plot(range(LONGEST), [max(value, 0) for value in values], **drawn)
             at = tops[name]
             axes.axhline(values[1], color=chart.INK, linewidth=0.6)
             axes.plot([at], [values[at]], "o", color=chart.ACCENT_2, markersize=5)
@@ -163,13 +127,13 @@ def scores(language: str) -> str:
             ticks = {d: str(d) if lowest else "" for d in (0, 31, 128, 255)}
             chart.set_ticks(axes, "x", ticks)
             chart.set_ticks(axes, "y", {0: "0", 5: "5"})
-            figure.text(30 / 400, (266 - top + 9) / 266, text[name], va="center", weight="bold")
+            figure.text(30 / 400, (274 - top + 9) / 274, text[name], va="center", weight="bold")
             said = {"place": at, "high": values[at], "one": values[1]}
             highest = text["highest" if at > 1 else "first"].format(**said)
-            figure.text(384 / 400, (266 - top + 9) / 266, highest, ha="right", va="center")
-        figure.text(384 / 400, 8 / 266, text["right"], ha="right", va="baseline")
-        figure.text(0, 1 - 8 / 266, text["up"], va="center")
-        figure.text(34 / 400, 8 / 266, text["trained"], ha="left", va="baseline")
+            figure.text(384 / 400, (274 - top + 9) / 274, highest, ha="right", va="center")
+        figure.text(384 / 400, 8 / 274, text["right"], ha="right", va="baseline")
+        figure.text(0, 1 - 8 / 274, text["up"], va="center")
+        figure.text(34 / 400, 8 / 274, text["trained"], ha="left", va="baseline")
         desc = text["desc"].format(**tops)
         return chart.finish(figure, f"{KEY}-scores", text["title"], desc)
 

@@ -3,10 +3,14 @@
 import itertools
 import statistics
 from collections.abc import Callable, Iterable
+from functools import cache
+from typing import TYPE_CHECKING, cast
 
 import torch
 
+from attn_docs import LinearScaling, YaRNScaling, apply_rotary
 from attn_docs.model.induction import load_model
+from attn_docs.position._frequencies import RotaryScaling
 from attn_docs.position.extrapolation import KINDS, STEPS, TRAINED, build_model, diluted
 from docs._kit.examples import example
 from docs._kit.markdown import table
@@ -22,7 +26,16 @@ from .benchmark import (
     SEQUENCES,
 )
 
+if TYPE_CHECKING:
+    from attn_docs import MultiHeadAttention
+    from attn_docs.model import Block
+
 LEAST_RANGE = 0.02  # smaller differences between seeds are not shown
+SCALED: dict[str, RotaryScaling | None] = {
+    "plain": None,
+    "linear": LinearScaling(LONGEST / TRAINED),
+    "yarn": YaRNScaling(LONGEST / TRAINED, TRAINED),
+}
 WITHIN = 0.95  # the weight that a head of the worked example gives at the training length
 
 
@@ -59,7 +72,9 @@ def kinds(language: str) -> str:
         for kind in KINDS
     ]
     steps = {"steps": f"{STEPS:,}", "long": f"{LONG_STEPS['none']:,}", "sequences": SEQUENCES}
-    caption = found.caption(text["caption"].format(**steps), language)
+    others = of_seeds(load(__file__)["others"], kind="rotary", place="near")
+    spread = {"least": min(others), "most": max(others)}
+    caption = found.caption(text["caption"].format(**steps, **spread), language)
     return f"{table(text['header'], rows)}\n\n{caption}"
 
 
@@ -117,7 +132,6 @@ def of_kinds() -> dict[str, str]:
         value = mean(found, kind=kind, place=place, length=length)
         told[f"{kind}_{place}_{length}"] = f"{value:.2f}"
     looked = (
-        ("rotary", "beyond", LONGEST),
         ("t5", "previous", TRAINED),
         ("t5", "previous", LONGEST),
     )
@@ -128,11 +142,7 @@ def of_kinds() -> dict[str, str]:
     for kind, change in (("t5", "window"), ("t5", "sharper"), ("alibi", "sharper")):
         value = mean(changed, kind=kind, change=change, length=LONGEST, place="near")
         told[f"{kind}_{change}"] = f"{value:.2f}"
-    lost = (
-        mean(changed, kind=kind, change="window", length=LONGEST, place=place)
-        for kind, place in itertools.product(KINDS, ("half", "start"))
-    )
-    return {**told, "guess_window": f"{max(lost):.2f}"}
+    return told
 
 
 def of_rotary() -> dict[str, str]:
@@ -141,7 +151,11 @@ def of_rotary() -> dict[str, str]:
     for rule, place in (*(("yarn", place) for place in PLACES), ("yarn_blunt", "near")):
         value = mean(stored["rules"], rule=rule, place=place, length=LONGEST)
         told[f"{rule}_{place}"] = f"{value:.2f}"
-    names = {"layer1": "yarn in layer 1", "layer2": "yarn in layer 2", "capped": "capped"}
+    names = {
+        "layer1": "frequencies in layer 1",
+        "layer2": "frequencies in layer 2",
+        "capped": "capped",
+    }
     for (name, change), place in itertools.product(names.items(), ("near", "start")):
         value = mean(stored["layers"], change=change, place=place, length=LONGEST)
         told[f"{name}_{place}"] = f"{value:.2f}"
@@ -151,12 +165,36 @@ def of_rotary() -> dict[str, str]:
     return told
 
 
+@cache
+@torch.no_grad()
+def score_curves() -> dict[str, list[float]]:
+    """Return the mean score of the shipped model's layer 1 at each distance, under each rule.
+
+    The mean over all pairs of symbols, so what remains is the distance alone.
+    """
+    model = load_model()
+    block = cast("Block", model.blocks[0])
+    attention = cast("MultiHeadAttention", block.attention)
+    x = block.attention_norm(model.token_embedding.weight)  # vocab embed_dim
+    query, key = attention.q_proj(x).mean(0), attention.k_proj(x).mean(0)  # d, one head
+    places = torch.arange(LONGEST)
+    found = {}
+    for name, rule in SCALED.items():
+        keys = apply_rotary(key.expand(1, 1, LONGEST, -1), LONGEST - 1 - places, scaling=rule)
+        last = apply_rotary(query.view(1, 1, 1, -1), places[-1:], scaling=rule)
+        scores = (last @ keys.mT)[0, 0, 0] / len(key) ** 0.5  # by distance
+        found[name] = scores.tolist()
+    return found
+
+
 @torch.no_grad()
 def of_shipped() -> dict[str, str]:
     """Return where layer 1 of the shipped model looks at 256 tokens."""
     model, texts = load_model(), example("position/extrapolation/core")["texts"][:, :LONGEST]
     weights = model(texts, need_weights=True)[1][0][:, 0, -8:]  # b 8 m
     weights = weights.mean(0)
+    accuracy = example("position/extrapolation/core")["accuracy"]
+    eight = accuracy(2 * TRAINED, YaRNScaling(LONGEST / TRAINED, TRAINED))
     rows = range(LONGEST - 8, LONGEST)
     at = {
         d: statistics.mean(weights[i, row - d].item() for i, row in enumerate(rows))
@@ -169,12 +207,13 @@ def of_shipped() -> dict[str, str]:
         "weight_1": f"{at[1]:.2f}",
         "weight_77": f"{at[77]:.2f}",
         "weight_far": f"{far:.2f}",
+        "eight_at_64": f"{eight:.2f}",
     }
 
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the page's sentences name."""
-    lead = lead_of(WITHIN, TRAINED)
+    lead, curves = lead_of(WITHIN, TRAINED), score_curves()
     wrong, bug = (
         example("position/extrapolation/caught"),
         example("position/extrapolation/exercise_bug"),
@@ -185,6 +224,9 @@ def numbers() -> dict[str, str]:
         **of_kinds(),
         **of_rotary(),
         **of_shipped(),
+        **{
+            f"lead_{name}": f"{curves[name][1] - curves[name][2]:.2f}" for name in ("plain", "yarn")
+        },
         "parameters": f"{parameters:,}",
         "within": f"{WITHIN:.2f}",
         "lead": f"{lead:.1f}",

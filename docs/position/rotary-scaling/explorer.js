@@ -11,7 +11,7 @@
   const fill = (text, given) => text.replace(/\{(\w+)\}/g, (_, name) => given[name])
   const [unit, size, digits] = form.dataset.unit.split(" ")
   const fixed = { minimumFractionDigits: digits, maximumFractionDigits: digits }
-  const number = x => x >= 1e5 ? `${(x / size).toLocaleString("en-US", fixed)} ${unit}`
+  const number = x => x >= 1e6 ? `${(x / size).toLocaleString("en-US", fixed)} ${unit}`
     : x >= 100 ? Math.round(x).toLocaleString("en-US") : x.toFixed(2)
   const clip = x => Math.min(Math.max(x, 0), 1)
 

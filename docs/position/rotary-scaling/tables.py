@@ -64,7 +64,7 @@ class State(NamedTuple):
         )
 
 
-FIRST = State(DIM, 8192, 500_000, "llama3", 8, 65536)
+FIRST = State(DIM, 8192, 500_000, "plain", 8, 65536)
 
 
 def rule_of(state: State) -> RotaryScaling | None:
@@ -85,8 +85,8 @@ def frequencies(theta: float, rule: RotaryScaling | None, dim: int = DIM) -> Ten
 
 
 def number(value: float, unit: list[str]) -> str:
-    """Return a number as the page writes it: from a hundred thousand on in the language's unit."""
-    if value >= 1e5:
+    """Return a number as the page writes it: from a million on in the language's unit."""
+    if value >= 1e6:
         name, size, digits = unit
         return f"{value / int(size):,.{digits}f} {name}"
     return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
@@ -210,7 +210,6 @@ def numbers() -> dict[str, str]:
         "degrees_linear_4": f"{math.degrees(1) / 4:.1f}",
         "degrees_plain": f"{math.degrees(1):.1f}",
         "divided": str(divided),
-        "factor_ministral": f"{sharper(MINISTRAL):.4f}",
         "kept": str(kept),
         "length": f"{LONGEST:,}",
         "new_ntk": str(int(unseen(plain, made["ntk"], ORIGINAL, FACTOR * ORIGINAL).sum())),

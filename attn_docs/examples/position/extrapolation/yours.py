@@ -20,7 +20,7 @@ def losses(model, texts, parts=8):  # b n, token ids: the mean loss in each part
     found = []
     for places in torch.arange(texts.size(1) - 1, device=texts.device).chunk(parts):
         # b n/parts vocab, one pass for each part: the logits of all n are too many
-        logits = model(texts[:, :-1], logits_to_keep=places).logits.float()
+        logits = model(texts[:, :-1], logits_to_keep=places, use_cache=False).logits.float()
         found.append(F.cross_entropy(logits.mT, texts[:, places + 1]).item())
     return " ".join(f"{loss:.2f}" for loss in found)
 
@@ -30,7 +30,7 @@ def copied(model, texts, depth, size=8):  # tokens of the texts, hidden there, a
     texts, at, seen = texts.clone(), int(depth * (texts.size(1) - 2 * size)), texts.unique()
     drawn = torch.rand(len(texts), len(seen), device=texts.device).argsort(1)[:, :size]
     texts[:, at : at + size] = texts[:, -size:] = hidden = seen[drawn]  # b size
-    logits = model(texts, logits_to_keep=size).logits[:, :-1]  # b size-1 vocab
+    logits = model(texts, logits_to_keep=size, use_cache=False).logits[:, :-1]  # b size-1 vocab
     found = logits.argmax(-1) == hidden[:, 1:]  # b size-1
     return f"{found.float().mean().item():.2f}"
 
