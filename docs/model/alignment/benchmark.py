@@ -72,13 +72,9 @@ APART = {
     (size, lines): Way(size, attends=False, lines=lines)
     for size in (16, 32, SIZE, 128)
     for lines in (DATE_FIRST, DOTS, DATE_LAST)
-    if size != SIZE or lines == DOTS
-}  # the others of SIZE are in FAR
-PATIENT = {
-    "far": FAR["forwards"],
-    "small": BY_SIZE[32, False],
-    "smaller": BY_SIZE[16, False],
-}
+    if (size != SIZE if lines != DOTS else size <= SIZE)
+}  # the others of SIZE are in FAR; larger ones are right even with words
+PATIENT = {"far": FAR["forwards"], "small": BY_SIZE[32, False]}
 PATIENCE = 4  # times as many steps
 
 
