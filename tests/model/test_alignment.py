@@ -131,6 +131,7 @@ def test_training_lowers_the_loss_and_leaves_chance_alone() -> None:
     before = torch.get_rng_state()
     short = train_translator(8, steps=1, batch=4)
     model = train_translator(8, steps=25, batch=16)
+    other = train_translator(8, steps=25, batch=16, before=0, after=1)
     assert torch.equal(before, torch.get_rng_state())
     losses = [
         F.cross_entropy(m(SOURCE, TARGET)[0].flatten(0, 1), TARGET.flatten()).item()
