@@ -126,14 +126,13 @@ def test_shipped_models_do_as_they_did_on_days_that_no_training_saw() -> None:
         load_translator(attends=False).align(TEXTS[0])
 
 
-def test_training_lowers_the_loss_leaves_chance_alone_and_can_read_backwards() -> None:
+def test_training_lowers_the_loss_and_leaves_chance_alone() -> None:
     torch.manual_seed(1)
     before = torch.get_rng_state()
     short = train_translator(8, steps=1, batch=4)
     model = train_translator(8, steps=25, batch=16)
-    other = train_translator(8, steps=25, batch=16, before=0, after=1, backwards=True)
+    other = train_translator(8, steps=25, batch=16, before=0, after=1)
     assert torch.equal(before, torch.get_rng_state())
-    assert accuracy(other, draw_lines(4, 1), backwards=True) >= 0
     losses = [
         F.cross_entropy(m(SOURCE, TARGET)[0].flatten(0, 1), TARGET.flatten()).item()
         for m in (short, model)

@@ -47,16 +47,32 @@ def test_maps_are_the_models(language: str) -> None:
 
 @languages
 def test_size_and_distance_are_crossed(language: str) -> None:
-    rows = re.findall(r"^\| (\d+) \| (.+) \| (.+) \|$", tables.apart(language), re.M)
+    rows = re.findall(r"^\| (\d+) \| (.+) \| (.+) \| (.+) \|$", tables.apart(language), re.M)
     assert [int(size) for size, *_ in rows] == [16, 32, 64, 128]
     numbers = tables.numbers()
     for size, *told in rows:
-        for place, text in zip(("first", "last"), told, strict=True):
-            kept = MEASURED["far" if size == "64" else "apart"]
-            way = benchmark.Way(int(size), attends=False, lines=f"date {place}")
+        assert (told[1] in ("not run", "未测")) == (size == "128")
+        for place, text in zip(("first", "dots", "last"), told, strict=True):
+            if (place, size) == ("dots", "128"):
+                continue
+            kept = MEASURED["far" if size == "64" and place != "dots" else "apart"]
+            lines = benchmark.DOTS if place == "dots" else f"date {place}"
+            way = benchmark.Way(int(size), attends=False, lines=lines)
             share = float(text.partition("%")[0])
             assert share == pytest.approx(100 * kept("accuracy", **way._asdict()), abs=0.051)
             assert numbers[f"{place}_{size}"] == text.partition("%")[0] + "%"
+
+
+def test_dots_leave_date_and_length_as_they_are() -> None:
+    for size, lines in ((64, benchmark.DOTS), (64, "date first")):
+        assert benchmark.Way(size, attends=False, lines=lines).words() == {"before": 0, "after": 6}
+    words = benchmark.FAR["forwards"].draw(20, 1)
+    dots = benchmark.APART[64, benchmark.DOTS].draw(20, 1)
+    for word, dot in zip(words, dots, strict=True):
+        assert (len(word.text), word.iso) == (len(dot.text), dot.iso)
+        day = dot.text.rstrip(".")
+        assert word.text.startswith(f"{day} ")
+        assert len(day) < len(dot.text)
 
 
 def test_weekdays_are_those_of_their_days() -> None:

@@ -1,13 +1,16 @@
-"""Size and distance apart: states of several sizes, and words on one side of the date or other."""
+"""What stands in the way: states of several sizes; words on either side of the date, or dots."""
 
 import statistics
 import time
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import torch
 
 from attn_docs.model.alignment import (
     EXAMINED,
+    DateTranslator,
+    Line,
     accuracy,
     draw_lines,
     load_translator,
@@ -20,6 +23,7 @@ SIZE, SEEDS, STEPS = 64, (0, 1, 2), 1000
 AFTER = 6  # words, on one side of the date
 EXTRA = (0, 2, 4, 8, 12, 16)  # words after the date, for the shipped models
 TESTED = 1000
+DATE_FIRST, DOTS, DATE_LAST, ANYWHERE = "date first", "dots", "date last", "date anywhere"
 
 
 class Way(NamedTuple):
@@ -27,8 +31,7 @@ class Way(NamedTuple):
 
     size: int
     attends: bool
-    lines: str = "date first"
-    backwards: bool = False
+    lines: str = DATE_FIRST
 
     def words(self) -> dict[str, int | None]:
         """Return how many words stand before the date, and how many after it; None if any few."""
@@ -37,8 +40,23 @@ class Way(NamedTuple):
         last = self.lines == DATE_LAST
         return {"before": AFTER if last else 0, "after": 0 if last else AFTER}
 
+    def draw(self, count: int, seed: int, *, unseen: bool = False, **_: object) -> list[Line]:
+        """Draw lines such as `draw_lines` does, with the words of this way, or dots for them."""
+        lines = draw_lines(count, seed, unseen=unseen, **self.words())
+        return [dotted(line) for line in lines] if self.lines == DOTS else lines
 
-DATE_LAST, ANYWHERE = "date last", "date anywhere"
+    def train(self, seed: int, steps: int) -> DateTranslator:
+        """Train a translator on such lines."""
+        with patch("attn_docs.model.alignment.draw_lines", self.draw):
+            return train_translator(self.size, attends=self.attends, seed=seed, steps=steps)
+
+
+def dotted(line: Line) -> Line:
+    """Return a line that begins with its date, with a dot for each character that follows it."""
+    day = line.text.rsplit(maxsplit=AFTER)[0]
+    return Line(day.ljust(len(line.text), "."), line.iso)
+
+
 SIZES = (8, 16, 32, 64)
 BY_SIZE = {
     (size, attends): Way(size, attends, lines=ANYWHERE)
@@ -48,14 +66,14 @@ BY_SIZE = {
 FAR = {
     "forwards": Way(SIZE, attends=False),
     "near": Way(SIZE, attends=False, lines=DATE_LAST),
-    "backwards": Way(SIZE, attends=False, backwards=True),
     "far": Way(SIZE, attends=True),
 }
 APART = {
     (size, lines): Way(size, attends=False, lines=lines)
-    for size in (16, 32, 128)
-    for lines in ("date first", DATE_LAST)
-}  # and SIZE, which is in FAR
+    for size in (16, 32, SIZE, 128)
+    for lines in (DATE_FIRST, DOTS, DATE_LAST)
+    if (size != SIZE if lines != DOTS else size <= SIZE)
+}  # the others of SIZE are in FAR; larger ones are right even with words
 PATIENT = {"far": FAR["forwards"], "small": BY_SIZE[32, False]}
 PATIENCE = 4  # times as many steps
 
@@ -63,19 +81,12 @@ PATIENCE = 4  # times as many steps
 def summary(way: Way) -> list[dict[str, Any]]:
     """Train a translator once a seed; return mean, lowest and highest, and the seconds it took."""
     found, seconds = [], []
-    lines = draw_lines(TESTED, EXAMINED, unseen=True, **way.words())
+    lines = way.draw(TESTED, EXAMINED, unseen=True)
     for seed in SEEDS:
         start = time.process_time()
-        model = train_translator(
-            way.size,
-            attends=way.attends,
-            seed=seed,
-            steps=STEPS,
-            **way.words(),
-            backwards=way.backwards,
-        )
+        model = way.train(seed, STEPS)
         seconds.append(time.process_time() - start)
-        found.append(accuracy(model, lines, backwards=way.backwards))
+        found.append(accuracy(model, lines))
     texts = [text for text, _ in draw_lines(64, EXAMINED)]
     kernel = kernel_of(lambda: model.translate(texts))
     of = {**way._asdict(), "seeds": len(SEEDS), "steps": STEPS, "kernel": kernel, "words": -1}
@@ -92,11 +103,9 @@ def summary(way: Way) -> list[dict[str, Any]]:
 def patient(name: str) -> list[dict[str, Any]]:
     """Return how often a translator that fails is right once it is trained longer."""
     way = PATIENT[name]
-    lines, found = draw_lines(TESTED, EXAMINED, unseen=True, **way.words()), []
+    lines, found = way.draw(TESTED, EXAMINED, unseen=True), []
     for seed in SEEDS:
-        model = train_translator(
-            way.size, attends=way.attends, seed=seed, steps=PATIENCE * STEPS, **way.words()
-        )
+        model = way.train(seed, PATIENCE * STEPS)
         found.append(accuracy(model, lines))
     kernel = kernel_of(lambda: model.translate([text for text, _ in lines[:64]]))
     of = {"name": name, "steps": PATIENCE * STEPS, "seeds": len(SEEDS), "kernel": kernel}

@@ -22,6 +22,9 @@ from .benchmark import (
     AFTER,
     APART,
     BY_SIZE,
+    DATE_FIRST,
+    DATE_LAST,
+    DOTS,
     EXAMINED,
     EXTRA,
     FAR,
@@ -34,6 +37,7 @@ from .benchmark import (
 
 LEAST = 0.03  # a weight that is drawn
 SEEN = 2  # words after a date, the most in training
+COLUMNS = (DATE_FIRST, DOTS, DATE_LAST)  # of the table of what stands where
 
 
 def right_after(*, attends: bool) -> dict[int, float]:
@@ -76,20 +80,20 @@ def sizes(language: str) -> str:
 
 
 def _apart() -> dict[int, list[tuple[Way, str]]]:
-    """Return for each size the date first and last, and where it is kept what they reached."""
-    found: dict[int, list[tuple[Way, str]]] = {}
-    for (size, _), way in APART.items():
-        found.setdefault(size, []).append((way, "apart"))
-    found[SIZE] = [(FAR["forwards"], "far"), (FAR["near"], "far")]
-    return dict(sorted(found.items()))
+    """Return for each size the ways of the table, and where it is kept what they reached."""
+    kept = {key: (way, "apart") for key, way in APART.items()}
+    kept |= {(SIZE, FAR[name].lines): (FAR[name], "far") for name in ("forwards", "near")}
+    sizes = sorted({size for size, _ in kept})
+    return {size: [kept[size, at] for at in COLUMNS if (size, at) in kept] for size in sizes}
 
 
 def apart(language: str) -> str:
     """Return how often the last state alone is right, by its size and the place of the date."""
     text = texts(__file__, "apart", language)
     rows = [
-        (str(size), *(_told(way, language, kept) for way, kept in ways))
+        (str(size), *(told.get(at, text["none"]) for at in COLUMNS))
         for size, ways in _apart().items()
+        for told in [{way.lines: _told(way, language, kept) for way, kept in ways}]
     ]
     caption = text["caption"].format(words=AFTER, **_setting())
     return f"{table(text['header'], rows)}\n\n{load(__file__)['apart'].caption(caption, language)}"
@@ -194,9 +198,9 @@ def numbers() -> dict[str, str]:
         for size in SIZES
     }
     far |= {
-        f"{place}_{size}": _spread(way, kept)[0]
+        f"{way.lines.removeprefix('date ')}_{size}": _spread(way, kept)[0]
         for size, ways in _apart().items()
-        for place, (way, kept) in zip(("first", "last"), ways, strict=True)
+        for way, kept in ways
     }
     exchanged = {"least": str(LEAST), "second_digit": str(second_digit()), "short_start": begun()}
     exchanged |= months_exchanged()

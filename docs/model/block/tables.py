@@ -1,5 +1,7 @@
 """The parameters of published models, what finds wrong blocks, and the numbers of sentences."""
 
+import math
+
 import torch
 from torch import nn
 from transformers import GPT2Config, LlamaConfig
@@ -102,11 +104,12 @@ def numbers() -> dict[str, str]:
         "fresh": f"{fresh[0]:.0f}",
         "fresh_spread": str(MODELS["GPT-2 small"].initializer_range),
         "fresh_small": f"{fresh[1]:.1f}",
+        "fresh_guess": f"{math.log(1000):.1f}",
         "animal": f"{parts[1][columns.index('animal')]:.2f}",
         "neuron": f"{parts[2][columns.index('dreaming')]:.2f}",
         "dreams": f"{shares[4]:.2f}",
         "sleeps": f"{shares[2]:.2f}",
-        "own": f"{deep['alike']['right'][0]:.2f}",
+        "unlike": f"{deep['alike']['right'][1]:.2f}",
         "alike": f"{deep['alike']['no residual'][1]:.2f}",
         "spread": f"{deep['spread'][0]:.2f}",
         "spread_unnormed": f"{deep['spread'][1]:.2f}",

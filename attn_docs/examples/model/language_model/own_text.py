@@ -11,7 +11,7 @@ text = Path(decoder.__file__).read_text("utf-8")  # put your own file here
 alphabet = {character: token for token, character in enumerate(sorted(set(text)))}
 tokens = torch.tensor([alphabet[character] for character in text])
 D, heads, length, batch = 64, 4, 128, 16
-kept = len(tokens) // 10
+kept = max(len(tokens) // 10, length + 1)
 pieces = tokens[-kept:].unfold(0, length + 1, length)  # the last tenth is never trained on
 
 
@@ -42,6 +42,8 @@ for step in range(51):  # or some thousands, for a long text
 #> step 25: 2.4, held-out 2.8 nats a character
 #> step 50: 2.1, held-out 2.6 nats a character
 
-written = model.generate(tokens[None, :20], length - 20)[0]  # no longer than it was trained on
-print(len("".join(list(alphabet)[token] for token in written)))
-#> 128
+# no longer than it was trained on
+written = model.generate(tokens[None, :20], length - 20, temperature=0.8)[0]
+story = "".join(list(alphabet)[token] for token in written)  # print it
+print(len(story), "characters")
+#> 128 characters

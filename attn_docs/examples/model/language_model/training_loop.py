@@ -6,7 +6,7 @@ from attn_docs.model.language_model import batch_of, language_model, tell_storie
 model = language_model(seed=0)  # random weights
 optimizer = torch.optim.AdamW(model.parameters(), lr=4e-3)
 for step in range(51):
-    tokens, targets = batch_of(tell_stories(16, seed=step))  # b n: new stories each time
+    tokens, targets = batch_of(tell_stories(16, seed=step))  # b n: targets are shifted by one
     loss = cross_entropy(model(tokens).flatten(0, 1), targets.flatten())
     optimizer.zero_grad()  # forget the gradients of the step before
     loss.backward()  # for each weight: would more of it raise the loss, and how much?
