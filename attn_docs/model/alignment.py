@@ -255,6 +255,7 @@ def train_translator(
     rate: float = 5e-3,
     before: int | None = None,
     after: int | None = None,
+    backwards: bool = False,
 ) -> DateTranslator:
     """Train a translator from a seed, with teacher forcing.
 
@@ -267,6 +268,7 @@ def train_translator(
         rate: The highest learning rate; it rises to it and falls again.
         before: How many words stand before each date, as in `draw_lines`.
         after: How many stand after it.
+        backwards: Whether each line is read from its end.
 
     Raises:
         TypeError: If an argument has the wrong type.
@@ -275,6 +277,7 @@ def train_translator(
     for name, value in (("steps", steps), ("batch", batch)):
         check_size(name, value)
     check_positive("rate", rate)
+    check_flag("backwards", backwards)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = DateTranslator(size, attends=attends)
@@ -284,6 +287,8 @@ def train_translator(
         texts, dates = zip(
             *draw_lines(batch, seed * steps + step, before=before, after=after), strict=True
         )
+        if backwards:
+            texts = tuple(text[::-1] for text in texts)
         target = to_indices(dates)
         logits, _ = model(to_indices(texts), target)
         optimizer.zero_grad()
@@ -295,10 +300,10 @@ def train_translator(
     return model
 
 
-def accuracy(model: DateTranslator, lines: Sequence[Line]) -> float:
+def accuracy(model: DateTranslator, lines: Sequence[Line], *, backwards: bool = False) -> float:
     """Return the share of lines whose date comes out right, all ten characters of it."""
     texts, dates = zip(*lines, strict=True)
-    written = model.translate(texts)
+    written = model.translate([text[::-1] for text in texts] if backwards else texts)
     return sum(map(str.__eq__, written, dates)) / len(dates)
 
 

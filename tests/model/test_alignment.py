@@ -14,6 +14,7 @@ from attn_docs.model.alignment import (
     FORMATS,
     MAX_LENGTH,
     DateTranslator,
+    Line,
     accuracy,
     draw_lines,
     load_translator,
@@ -122,17 +123,21 @@ def test_shipped_models_do_as_they_did_on_days_that_no_training_saw() -> None:
     attending, last = (accuracy(load_translator(attends=a), lines) for a in (True, False))
     assert attending > 0.98
     assert 0.05 < last < 0.5
+    turned = [Line(text[::-1], date) for text, date in lines]
+    assert accuracy(load_translator(), turned, backwards=True) == attending
     with pytest.raises(ValueError, match="attention; got one made with attends=False"):
         load_translator(attends=False).align(TEXTS[0])
 
 
-def test_training_lowers_the_loss_and_leaves_chance_alone() -> None:
+def test_training_lowers_the_loss_leaves_chance_alone_and_can_read_backwards() -> None:
     torch.manual_seed(1)
     before = torch.get_rng_state()
     short = train_translator(8, steps=1, batch=4)
     model = train_translator(8, steps=25, batch=16)
-    other = train_translator(8, steps=25, batch=16, before=0, after=1)
+    other = train_translator(8, steps=25, batch=16, before=0, after=1, backwards=True)
     assert torch.equal(before, torch.get_rng_state())
+    forwards = train_translator(8, steps=25, batch=16, before=0, after=1)
+    assert not torch.equal(other.embedding.weight, forwards.embedding.weight)
     losses = [
         F.cross_entropy(m(SOURCE, TARGET)[0].flatten(0, 1), TARGET.flatten()).item()
         for m in (short, model)
