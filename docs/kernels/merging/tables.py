@@ -54,8 +54,8 @@ def splits(language: str) -> str:
     rows = []
     for length in benchmark.LENGTHS:
         cells = [f"{length:,}", f"{measured('base', length=length)} ms"]
-        for parts in (1, *benchmark.PARTS):
-            of = {"length": length, "on": 2, "parts": parts}
+        for on, parts in ((1, benchmark.PARTS[-1]), *((2, p) for p in (1, *benchmark.PARTS))):
+            of = {"length": length, "on": on, "parts": parts}
             cells.append(f"{measured('time', **of):.1f}×")
         rows.append(tuple(cells))
     return f"{table(text['header'], rows)}\n\n{measured.caption(text['caption'], language)}"
