@@ -294,6 +294,8 @@ def numbers() -> dict[str, str]:
     lengths, boolean = measured["lengths"], measured["boolean"]
     longest = {"pass": "forward", "length": benchmark.LONGEST}
     sizes = {way: lengths("memory", way=way, **longest) for way in benchmark.WAYS}
+    wanted = {"pass": "training", "length": benchmark.LONGEST}
+    trained = {way: lengths("memory", way=way, **wanted) for way in benchmark.WAYS}
     copied = {way: boolean("memory", way=way, mask="b h n m") for way in benchmark.WAYS}
     forward = [
         lengths("time", way="math", length=length, **{"pass": "forward"})
@@ -309,6 +311,7 @@ def numbers() -> dict[str, str]:
         "fused_memory": f"{sizes['fused']:.1f} MiB",
         "math_memory": f"{sizes['math']:.0f} MiB",
         "memory_ratio": f"{sizes['math'] / sizes['fused']:.0f}",
+        "training_ratio": f"{trained['math'] / trained['fused']:.0f}",
         "boolean_heads_memory": f"{copied['fused']:.1f} MiB",
         "boolean_heads_math": f"{copied['math']:.0f} MiB",
         "forward_least": f"{min(forward):.1f}",
