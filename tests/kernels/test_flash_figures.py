@@ -156,7 +156,7 @@ def test_the_explorer_shows_what_the_page_computes(visit: Callable, prefix: str)
         names = ("step", "count", "top", "bottom", "left", "right", "moved", "total")
         names += ("rows", "rows", "whole", "held")
         assert numbers == [told[name] for name in names]
-        assert found["lit"] == sum(row.count("●") for row in found["cells"])
+        assert found["lit"] == sum(row.count("■") for row in found["cells"])
     assert page.tab.evaluate("document.scrollingElement.scrollWidth") == 360
     assert not page.complaints
 

@@ -28,7 +28,7 @@
 
   const mark = (all, step, i, j) => {
     const at = all.findIndex(t => t.top <= i && i < t.bottom && t.left <= j && j < t.right)
-    return at < 0 ? "×" : at === step - 1 ? "●" : at < step ? "·" : ""
+    return at < 0 ? "×" : at === step - 1 ? "■" : at < step ? "●" : ""
   }
 
   const update = () => {
@@ -42,7 +42,7 @@
     form.querySelectorAll(".mask tr").forEach((row, i) => {
       row.querySelectorAll("td").forEach((cell, j) => {
         write(cell, mark(all, step, i, j))
-        cell.classList.toggle("may", cell.textContent === "●")
+        cell.classList.toggle("may", cell.textContent === "■")
       })
     })
     write(form.querySelector("output"), fill(form.dataset.said, {

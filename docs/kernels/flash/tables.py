@@ -75,7 +75,7 @@ def cells(state: State) -> list[list[str]]:
     marks = [["×"] * LENGTH for _ in range(LENGTH)]
     made = tiles_of(LENGTH, state.rows, state.columns, causal=state.causal)
     for number, (rows, columns) in enumerate(made, 1):
-        mark = "●" if number == state.step else "·" if number < state.step else ""
+        mark = "■" if number == state.step else "●" if number < state.step else ""
         for i in range(rows.start, rows.stop):
             marks[i][columns] = [mark] * (columns.stop - columns.start)
     return marks

@@ -33,6 +33,7 @@ COUNTS = tuple(2**power for power in range(6, 15))
 ORDERS = ("one", "block", "pairs")
 ORDER_BLOCK, ROWS = 64, 256
 FAR_SCORE = 2000.0  # the scores of the page's first sentence
+MANY = 2**17  # keys that each underflow in float16, 18 below the best
 
 
 def edge(dtype: torch.dtype, *, upper: bool) -> float:
@@ -163,6 +164,8 @@ def numbers() -> dict[str, str]:
         "stuck": _large(stuck),
         "after_stuck": _large(stuck * (1 + torch.finfo(torch.float16).eps)),
         "ones": _large(2 * stuck),
+        "many": f"{MANY:,}",
+        "many_weigh": f"{MANY / (MANY + math.exp(18)):.1%}",
         "wrong_millions": f"{wrong / 1e6:.0f}",
         "far": f"{FAR_SCORE:,.0f}",
         "draws": str(ROWS),

@@ -22,6 +22,7 @@ from . import benchmark
 
 # the releases whose source says what CUDA does and what its functions are called
 READ_TORCH, READ_TRANSFORMERS, READ_CUDNN = "2.13", "5.23", "9.15.0"
+READ_CAPABILITIES = "9.0, 10.0, 10.3"  # where cuDNN is asked first with CUDA 12
 BATCH, HEADS, KV_HEADS, LENGTH = 2, 4, 2, 5
 Call = tuple[tuple[Tensor, Tensor, Tensor], dict[str, Any]]
 
@@ -293,6 +294,8 @@ def numbers() -> dict[str, str]:
     lengths, boolean = measured["lengths"], measured["boolean"]
     longest = {"pass": "forward", "length": benchmark.LONGEST}
     sizes = {way: lengths("memory", way=way, **longest) for way in benchmark.WAYS}
+    wanted = {"pass": "training", "length": benchmark.LONGEST}
+    trained = {way: lengths("memory", way=way, **wanted) for way in benchmark.WAYS}
     copied = {way: boolean("memory", way=way, mask="b h n m") for way in benchmark.WAYS}
     forward = [
         lengths("time", way="math", length=length, **{"pass": "forward"})
@@ -308,6 +311,7 @@ def numbers() -> dict[str, str]:
         "fused_memory": f"{sizes['fused']:.1f} MiB",
         "math_memory": f"{sizes['math']:.0f} MiB",
         "memory_ratio": f"{sizes['math'] / sizes['fused']:.0f}",
+        "training_ratio": f"{trained['math'] / trained['fused']:.0f}",
         "boolean_heads_memory": f"{copied['fused']:.1f} MiB",
         "boolean_heads_math": f"{copied['math']:.0f} MiB",
         "forward_least": f"{min(forward):.1f}",
@@ -316,4 +320,5 @@ def numbers() -> dict[str, str]:
         "training_most": f"{max(training):.1f}",
         "torch": READ_TORCH,
         "cudnn": READ_CUDNN,
+        "capabilities": READ_CAPABILITIES,
     }

@@ -11,7 +11,8 @@ for step in range(ranks):
     for rank in range(ranks):  # in a real ring, all at the same time
         part = attention_with_lse(queries[rank], *held[rank])  # output and LSE
         if step:
-            part = merge_attention(*zip(results[rank], part, strict=True))
+            (o1, lse1), (o2, lse2) = results[rank], part
+            part = merge_attention([o1, o2], [lse1, lse2])
         results[rank] = part
     held = held[-1:] + held[:-1]  # each rank passes on what it holds to the next one
 output = torch.cat([output for output, _ in results])

@@ -1,6 +1,6 @@
 # pip install transformers
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, OPTConfig, OPTForCausalLM
 
 
 @torch.no_grad()
@@ -24,3 +24,6 @@ print(leaks(model, position_ids=positions))
 #> True
 print(leaks(model, position_ids=positions, use_cache=False))  # the repair
 #> False
+opt = OPTForCausalLM(OPTConfig(vocab_size=50, num_hidden_layers=2, word_embed_proj_dim=16, **sizes))
+print(leaks(opt.eval(), position_ids=positions, use_cache=False))  # no repair for OPT
+#> True

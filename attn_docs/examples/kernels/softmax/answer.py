@@ -3,7 +3,7 @@ import torch
 from attn_docs.testing import check_attention
 
 
-def attend(query, key, value, block=3):  # … n d, … m d, … m e
+def attend(query, key, value, block=4):  # … n d, … m d, … m e
     query = query.float() / query.size(-1) ** 0.5
     top = query.new_full(query.shape[:-1], -torch.inf)  # … n
     total, mixed = torch.zeros_like(top), 0

@@ -1,7 +1,7 @@
 from attn_docs.testing import check_attention
 
 
-def attend(query, key, value, block=3):  # … n d, … m d, … m e
+def attend(query, key, value, block=4):  # … n d, … m d, … m e
     query = query.float() / query.size(-1) ** 0.5
     mixed = 0
     for k, v in zip(key.split(block, dim=-2), value.split(block, dim=-2), strict=True):
