@@ -94,7 +94,7 @@ def test_every_symbol_has_one_spelling_to_itself_and_says_what_it_means(page: st
     spelled = Counter(tex for symbol in own.values() for tex in symbol["tex"])
     assert max(spelled.values()) == 1, "a letter means one thing on a page"
     for key, symbol in own.items():
-        assert re.fullmatch(r"[A-Za-z]+(_[A-Za-z]+)?", key)
+        assert re.fullmatch(r"[A-Za-z]+(_[A-Za-z0-9]+)?", key)
         letters = [re.findall(r"\$([^$]*)\$", symbol[language]) for language in ("en", "zh")]
         assert letters[0] == letters[1]
         assert all(letter.isalpha() for letter in letters[0]), "it is read aloud"
