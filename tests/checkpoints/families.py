@@ -349,7 +349,7 @@ FAMILIES: dict[str, Family] = {
     "OLMo 3": Family("Olmo3Model", "Olmo3Attention", _WINDOWS),
     "SmolLM3": Family("SmolLM3Model", "SmolLM3Attention", {"no_rope_layers": [1, 0, 1, 0]}),
     "Granite": Family("GraniteModel", "GraniteAttention", {"attention_multiplier": 0.21}),
-    "Cohere, `use_qk_norm`": Family("CohereModel", "CohereAttention", {"use_qk_norm": True}),
+    "Cohere": Family("CohereModel", "CohereAttention", {"use_qk_norm": True}),
     "Cohere 2": Family("Cohere2Model", "Cohere2Attention", _WINDOWS | {"head_dim": None}),
     "GPT-2": Family("GPT2Model", "GPT2Attention", _OTHER),
     "GPT-2, scale by layer": Family(
