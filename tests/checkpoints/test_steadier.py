@@ -25,6 +25,7 @@ from attn_docs import (
     sink_attention,
     softcap_attention,
 )
+from docs._kit.examples import example
 from tests.kit import error, load_exhibit, normal
 
 B, H, G, N, M, D, E = 2, 6, 3, 5, 7, 4, 8
@@ -260,6 +261,18 @@ def test_a_sink_is_a_key_of_a_fixed_score_whose_value_is_zero() -> None:
     scores = q @ key.mT / D**0.5
     scores[..., -1] = SINKS[:, None]
     assert error(scores.softmax(-1) @ value, sink_attention(q, k, v, sinks=SINKS)) <= 1e-12
+
+
+@pytest.mark.parametrize("n", [1, 2, 6, 7])
+def test_a_sink_as_a_key_is_right_with_fewer_queries_than_keys(n: int) -> None:
+    fused = example("checkpoints/steadier/fused")["fused"]
+    q, k, v = (normal(2, H, 7, D, seed=seed) for seed in range(3))
+    sinks = SINKS.clone().requires_grad_()
+    whole = sink_attention(q, k, v, is_causal=True, sinks=sinks)[:, :, -n:]
+    ours = fused(q[:, :, -n:], k, v, sinks)
+    assert error(ours, whole) <= 1e-12
+    grads = [torch.autograd.grad(o.square().sum(), sinks)[0] for o in (ours, whole)]
+    assert error(*grads) <= 1e-12
 
 
 # --- the axis of a norm, and its place --------------------------------------------------------

@@ -13,8 +13,8 @@ def keys_by_layer(model, tokens):  # how many keys the last token sees, layer by
         row = torch.ones(tokens.size(1), dtype=torch.bool) if mask is None else mask[0, 0, -1]
         counts.append(int((row if row.dtype == torch.bool else row == 0).sum()))
 
-    layers = model.get_decoder().layers
-    hooks = [x.self_attn.register_forward_pre_hook(look, with_kwargs=True) for x in layers]
+    found = [x.self_attn for x in model.get_decoder().layers if hasattr(x, "self_attn")]
+    hooks = [x.register_forward_pre_hook(look, with_kwargs=True) for x in found]
     with torch.no_grad():
         _ = model.get_decoder()(tokens)  # longer than the window, no padding
     for hook in hooks:
