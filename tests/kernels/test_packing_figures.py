@@ -1,9 +1,11 @@
 """The figures and tables on packing show what the code and PyTorch's block masks say."""
 
 import copy
+import functools
 import math
 import runpy
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
@@ -181,12 +183,17 @@ MODELS = {  # what each needs besides, and whether it leaks: packed, and with a 
 }
 
 
+@functools.cache
+def the_program() -> dict[str, Any]:
+    path = ROOT / "attn_docs" / "examples" / "kernels" / "packing" / "does_it_leak.py"
+    return runpy.run_path(str(path))
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", MODELS)
 def test_the_program_says_which_models_leak_and_forgives_rounding(name: str) -> None:
     """A change of gpt-oss, OPT or Qwen3-Next asks for the page's paragraph to be read again."""
-    path = ROOT / "attn_docs" / "examples" / "kernels" / "packing" / "does_it_leak.py"
-    leaks = runpy.run_path(str(path))["leaks"]
+    leaks = the_program()["leaks"]
     options, packed, masked = MODELS[name]
     torch.manual_seed(0)
     heads = {"num_attention_heads": 2, "num_key_value_heads": 2, "linear_value_head_dim": 8}
