@@ -1,14 +1,18 @@
 """The figures and tables on packing show what the code and PyTorch's block masks say."""
 
 import copy
+import functools
 import math
+import runpy
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
-from transformers import LlamaForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, LlamaForCausalLM
 
 from attn_docs import causal_mask, document_ids, document_mask, document_positions
+from docs._tools.blocks import ROOT
 from docs._tools.page import page_module
 from tests.kit import error, parse
 
@@ -164,3 +168,41 @@ def test_the_loops_that_stand_for_flash_attention_compute_what_sdpa_does() -> No
         with calls.flash_attention_on_cpu():
             found.append(model(tokens, **calls.CALLS["no_cache"]).logits)
     assert error(*found) <= 1e-12
+
+
+SMALL = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "vocab_size": 50}
+EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
+STATES = {"linear_num_value_heads": 4, "linear_num_key_heads": 2, "linear_key_head_dim": 8}
+MODELS = {  # what each needs besides, and whether it leaks: packed, and with a mask of one's own
+    "llama": ({}, False, False),
+    "mixtral": ({"num_local_experts": 4}, False, False),
+    "qwen3_moe": (EXPERTS, False, False),
+    "gpt_oss": ({}, True, False),
+    "opt": ({"word_embed_proj_dim": 16}, True, False),
+    "qwen3_next": (EXPERTS | STATES | {"shared_expert_intermediate_size": 16}, True, True),
+}
+
+
+@functools.cache
+def the_program() -> dict[str, Any]:
+    path = ROOT / "attn_docs" / "examples" / "kernels" / "packing" / "does_it_leak.py"
+    return runpy.run_path(str(path))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", MODELS)
+def test_the_program_says_which_models_leak_and_forgives_rounding(name: str) -> None:
+    """A change of gpt-oss, OPT or Qwen3-Next asks for the page's paragraph to be read again."""
+    leaks = the_program()["leaks"]
+    options, packed, masked = MODELS[name]
+    torch.manual_seed(0)
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 2, "linear_value_head_dim": 8}
+    layers = ["linear_attention", "full_attention"] if name == "qwen3_next" else None
+    extra = heads | options | ({"layer_types": layers} if layers else {})
+    config = AutoConfig.for_model(name, pad_token_id=0, **(SMALL | extra))
+    model = AutoModelForCausalLM.from_config(config).eval()
+    mask = calls.ADDED.float()
+    own = dict.fromkeys(("full_attention", "sliding_attention"), mask)
+    call = {"position_ids": calls.POSITIONS, "use_cache": False}
+    assert leaks(model, **call) == packed
+    assert leaks(model, **call, attention_mask=own if name == "gpt_oss" else mask) == masked
