@@ -247,17 +247,9 @@ def seed_numbers() -> dict[str, str]:
 
 
 def owner_numbers() -> dict[str, str]:
-    """Return how likely so few right owners are, for a coin and for one slightly better."""
+    """Return in how many stories the owner was asked for, and in how many the model was right."""
     found = example("model/language_model/exercise_owner")
-    asked, right = found["asked"], found["right"]
-
-    def so_few(share: float) -> float:
-        ways = (
-            math.comb(asked, k) * share**k * (1 - share) ** (asked - k) for k in range(right + 1)
-        )
-        return sum(ways)
-
-    return {"owner_coin": f"{so_few(0.5):.2f}", "owner_better": f"{so_few(0.55):.3f}"}
+    return {"owner_asked": f"{found['asked']:,}", "owner_right": f"{found['right']:,}"}
 
 
 def bug_numbers() -> dict[str, str]:
@@ -286,6 +278,7 @@ def numbers() -> dict[str, str]:
         "batch": str(BATCH),
         "bug_count": str(len(load_bugs()[1])),
         "bug_steps": str(BUG_STEPS),
+        "colour_again": f"{judged()['model']['colour again']:.2f}",
         "constant": f"{judged()['model']['']:.2f}",
         "cpu_seconds": f"{told['cpu_seconds']:.0f}",
         "dream": f"{judged()['model']['dream']:.2f}",

@@ -26,6 +26,7 @@ from attn_docs import MultiHeadAttention
 from attn_docs.model import MLP, Block
 
 plain, x = PlainBlock(12, 3), torch.randn(2, 5, 12)
+nn.init.uniform_(plain.mlp_norm.weight)  # gains other than one, so that no norm can be confused
 ours = Block(MultiHeadAttention(12, 3), MLP(12), plain.attention_norm, plain.mlp_norm)
 ours.attention = MultiHeadAttention.from_torch(plain.attention)
 ours.mlp.up_proj, ours.mlp.down_proj = plain.up_proj, plain.down_proj

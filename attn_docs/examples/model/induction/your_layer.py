@@ -21,7 +21,7 @@ for name, attend in tried.items():
     model = train(layers=2, steps=300, attend=attend)  # or fit(your_model, steps=300)
     with torch.no_grad():
         hits = (model(tokens[:, :-1]).argmax(-1) == tokens[:, 1:]).float()  # b n
-    new = hits[:, :-1][~repeated[:, 1:]]  # where the next token is drawn anew
+    new = hits[:, :-1][~repeated[:, 1:]]  # the next place is no repetition: its token is new
     found[name] = hits[repeated].mean().item(), new.mean().item()
     print(f"{name:8} repetitions {found[name][0]:.1f}, drawn anew {found[name][1]:.2f}")
 #> right    repetitions 0.9, drawn anew 0.03

@@ -3,7 +3,7 @@ import torch
 from attn_docs.model.language_model import HELD_OUT, encode, tell_stories, text_of, trained_model
 
 model, asked, right, either = trained_model(), 0, 0, 0
-for story in tell_stories(200, HELD_OUT):
+for story in tell_stories(2000, HELD_OUT):
     before, owner = text_of(story).split(". ")[:3], story[-8].text
     prompt = "\n" + ". ".join(before) + ". "
     letters = [part.text[0] for part in story if part.kind == "name"]
@@ -15,4 +15,4 @@ for story in tell_stories(200, HELD_OUT):
     right += int(best == encode(owner[0]))
     either += int(best in encode("".join(letters)))
 print(f"{asked} stories, one of the two owners: {either}, the right one: {right}")
-#> 192 stories, one of the two owners: 192, the right one: 85
+#> 1937 stories, one of the two owners: 1937, the right one: 951
