@@ -65,7 +65,7 @@ def story(language: str) -> str:
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(width, height)
         axes = chart.panel(figure, 34, 26, 346, 142)
-        axes.set(xscale="log", xlim=(50, 1.06 * LAST), ylim=(0, 200))
+        axes.set(xscale="log", xlim=(44, 1.06 * LAST), ylim=(0, 200))
         steps = (50, 100, 150, 300, 600, 1000, LAST)
         chart.set_ticks(axes, "x", {step: f"{step:,}" for step in steps})
         chart.set_ticks(axes, "y", {nats: str(nats) for nats in (0, 50, 100, 150, 200)})

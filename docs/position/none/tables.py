@@ -54,6 +54,11 @@ class Model(NamedTuple):
     rest: str  # a key of text.toml: what the other layers are
 
 
+# `full_attn_layers` of the published config.json; the class has another list where it is missing
+KIMI = [
+    "full_attention" if layer in {4, 8, 12, 16, 20, 24, 27} else "linear_attention"
+    for layer in range(1, 28)
+]
 MODELS = (
     Model("SmolLM3", SmolLM3Config(), "no_rope_layers", "full"),
     Model("Llama 4", Llama4TextConfig(), "no_rope_layers", "chunks"),
@@ -61,7 +66,7 @@ MODELS = (
     Model("Cohere2", Cohere2Config(), "layer_types", "window"),
     Model("EXAONE 4", Exaone4Config(), "layer_types", "window"),
     Model("AFMoE", AfmoeConfig(), "layer_types", "window"),
-    Model("Kimi Linear", KimiLinearConfig(), "layer_types", "kda"),
+    Model("Kimi Linear", KimiLinearConfig(layer_types=KIMI), "layer_types", "kda"),
     Model("GLM-5.3-Flash", Glm5NextTextConfig(), "layer_types", "glm"),
     Model("Jamba", JambaConfig(), "layer_types", "mamba"),
 )

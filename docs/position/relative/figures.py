@@ -19,7 +19,7 @@ _CELL, _HIGH = 58, 21
 FAR = 32  # how far the curves go
 _LABELS = {0: (2.2, 0.52), 2: (7.2, 0.52), 7: (15, 0.83)}  # beside the curves
 MANY = 12  # heads that are not a power of two
-BACK = 160  # how far the chart of buckets goes
+BACK = 200  # how far the chart of buckets goes
 
 
 def shade(bias: float) -> float:
