@@ -11,7 +11,7 @@ def blend(kept):  # D/2: 1 where a pair is kept, 0 where it is divided
     return kept * omega + (1 - kept) * omega / factor  # D/2
 
 
-def pair(beta):  # the pair, not a whole number, that turns beta times
+def pair(beta):  # the number of the pair, seldom whole, that turns beta times
     return D * math.log(length / (2 * math.pi * beta)) / (2 * math.log(theta))
 
 
