@@ -364,7 +364,7 @@ def costs() -> dict[str, str]:
         "large_text": _text("Llama-3.1-405B", LENGTHS[-1]),
         "unlike": f"{digits(every['Hy3-preview'])} KiB",
         "fit_2024": _fit("Llama-3.1-8B"),
-        "fit_2026": _fit("Qwen3.5-9B"),
+        "fit_2026": _fit("Gemma-4-E4B"),
         "v4": f"{kv_cache_bytes(compressed, 1_000_000) / 2**30:.1f} GiB",
         "v3": f"{kv_cache_bytes(MODELS['DeepSeek-V3'].config, 1_000_000) / 2**30:.0f} GiB",
         "index_share": f"{128 / 576:.0%}",

@@ -178,6 +178,8 @@ def numbers() -> dict[str, str]:
         "gate_absent": error("absent", "gate"),
         "kept_nothing": f"{statistics.mean(kept['nothing']):.1%}",
         "kept_something": f"{statistics.mean(kept['something']):.0%}",
+        "lead_calm": f"{math.ceil(at('lead', 'norm', RATES[-1])[0])}",
+        "lead_odd": f"{lead[0]:.0f}",
         "lead_lost": f"{lead[1]:,.0f}",
         "lead_low": f"{max(x for rate in RATES[:2] for x in at('lead', 'plain', rate)):.0f}",
         "low_best": f"{max(a for cap in LOWER for a in at('accuracy', cap)):.2f}",

@@ -21,6 +21,7 @@ from attn_docs.model import load_weights
 from attn_docs.model.decoder import DecoderModel
 from attn_docs.model.language_model import (
     ALPHABET,
+    COLOURS,
     EMBED_DIM,
     HELD_OUT,
     NUM_HEADS,
@@ -340,6 +341,7 @@ def numbers() -> dict[str, str]:
         "animal": f"{animal:.2f}",
         "by_sleeps": f"{by_sleeps:.2f}",
         "cheaper": str(cheaper()),
+        "coin": f"{(1 - 1 / len(COLOURS)) * math.log(2):.2f}",
         "end_unsaid": f"{unsaid:.1f}",
         "even": f"{100 * even:.0f}%",
         "flex": f"{100 * timed('time', way='flex') / timed('time', way='causal'):.0f}%",
