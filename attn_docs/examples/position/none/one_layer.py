@@ -13,7 +13,7 @@ for heads in (1, 2, 8):
     outputs, gradients = [], []
     for tokens in (x, x[:, order]):
         outputs.append(block(tokens, is_causal=True)[:, -1])  # b 16
-        each = torch.autograd.grad(outputs[-1].cos().sum(), block.parameters())
+        each = torch.autograd.grad(outputs[-1].cos().sum(), list(block.parameters()))
         gradients.append(torch.cat([gradient.flatten() for gradient in each]))
     same = [torch.allclose(a, b, atol=1e-12) for a, b in (outputs, gradients)]
     print(f"{heads} heads: the last output {same[0]}, its gradient {same[1]}")
