@@ -8,8 +8,55 @@ from attn_docs import KVConfig, KVModel, kv_cache_bytes, load_models, longest_co
 from docs._kit.markdown import table
 from docs._kit.text import texts
 
-READ = "2026-11-22"  # the rows that were read later stand in the chapter on models alone
-MODELS = {name: model for name, model in load_models().items() if model.read == READ}
+# of all that the chapter on models compares: those whose sizes people ask for
+NAMES = (
+    "GPT-2 124M",
+    "GPT-2 XL",
+    "GPT-3 175B",
+    "PaLM 8B",
+    "PaLM 62B",
+    "PaLM 540B",
+    "Falcon-7B",
+    "Falcon-40B",
+    "Llama-2-7B",
+    "Llama-2-13B",
+    "Llama-2-70B",
+    "Llama-3-8B",
+    "Llama-3-70B",
+    "Llama-3.1-8B",
+    "Llama-3.1-70B",
+    "Llama-3.1-405B",
+    "Llama-3.2-1B",
+    "Mistral-7B v0.1",
+    "Mistral-7B v0.3",
+    "Qwen2.5-0.5B",
+    "Qwen2.5-7B",
+    "Qwen2.5-72B",
+    "Qwen3-0.6B",
+    "Qwen3-8B",
+    "Qwen3-32B",
+    "Qwen3-30B-A3B",
+    "Qwen3-235B-A22B",
+    "Qwen3.5-0.8B",
+    "Gemma-2-2B",
+    "Gemma-2-9B",
+    "Gemma-2-27B",
+    "Gemma-3-1B",
+    "Gemma-3-4B",
+    "Gemma-3-12B",
+    "Gemma-3-27B",
+    "Gemma-4-E2B",
+    "Gemma-4-E4B",
+    "gpt-oss-20b",
+    "gpt-oss-120b",
+    "Olmo-3-7B",
+    "DeepSeek-V2",
+    "DeepSeek-V2-Lite",
+    "DeepSeek-V3",
+    "DeepSeek-V3.2",
+)
+PUBLISHED = load_models()
+MODELS = {name: PUBLISHED[name] for name in NAMES}
 CONVERSATION = 8192  # tokens of one user
 
 
