@@ -3,7 +3,7 @@ import torch
 from attn_docs.testing import check_attention
 
 
-def attend(query, key, value, attn_mask=None):  # put yours here; this one has a bug
+def attend(query, key, value, attn_mask=None):  # yours here; this has a bug
     scores = query @ key.mT / query.size(-1) ** 0.5
     if attn_mask is not None:
         scores = scores.masked_fill(attn_mask, -torch.inf)

@@ -5,14 +5,14 @@ import torch.nn.functional as F
 
 
 def attention(query, key, value, mask):
-    scores = query @ key.mT / math.sqrt(query.size(-1))  # how well does each key fit?
+    scores = query @ key.mT / math.sqrt(query.size(-1))  # how well keys fit
     scores = scores.masked_fill(~mask, float("-inf"))  # True may attend
     weights = torch.softmax(scores, dim=-1)  # each row sums to 1
     return weights @ value  # a mean of the values
 
 
-torch.manual_seed(0)
-query, key, value = torch.randn(5, 4), torch.randn(5, 4), torch.randn(5, 6)  # five words
+torch.manual_seed(0)  # five words
+query, key, value = torch.randn(5, 4), torch.randn(5, 4), torch.randn(5, 6)
 causal = torch.ones(5, 5, dtype=torch.bool).tril()  # no word sees a later one
 
 ours = attention(query, key, value, causal)
