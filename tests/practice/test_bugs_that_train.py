@@ -242,11 +242,15 @@ every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
 @every_page
-def test_page_has_a_heading_for_each_property_and_each_bugs_lines(page) -> None:
+def test_page_has_a_place_for_each_property_and_each_bugs_lines(page) -> None:
+    """A property with bugs has a heading; the others stand beside it, with their anchors."""
     text = atlas(page)
     ending = ".zh.md" if page.name.endswith(".zh.md") else ".md"
-    anchors = re.findall(r"^### .*\{ #([a-z-]+) \}$", text, re.M)
-    assert anchors == [name.replace(" ", "-") for name in bugs.COLUMNS]
+    bugs_of = {prop: names for part in bugs.SECTIONS.values() for prop, names in part.items()}
+    headings = re.findall(r"^### .*\{ #([a-z-]+) \}$", text, re.M)
+    assert headings == [name.replace(" ", "-") for name, names in bugs_of.items() if names]
+    anchors = re.findall(r'^(?:- )?<a id="([a-z-]+)"></a>', text, re.M)
+    assert anchors == [name.replace(" ", "-") for name, names in bugs_of.items() if not names]
     shown = re.findall(r"bugs-that-train/made/([a-z-]+?)(?:\.zh)?\.md", text)
     assert shown == [name.replace("_", "-") for name in bugs.ORDER]
     assert text.count(f'{ending}"\n') == len(bugs.ORDER)

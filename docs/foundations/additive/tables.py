@@ -72,12 +72,11 @@ def numbers() -> dict[str, str]:
     return {
         "gain_wants": f"{one:.2f}",
         "gain_other": f"{two - one:.2f}",
-        "hidden_megabytes": f"{hidden_bytes(100, 200, 64) / 1e6:.2f}",
         "score_cat": f"{-scores[1]:.4f}",
         "score_sleeps": f"{-scores[2]:.4f}",
         "score_the": f"{-scores[0]:.4f}",
         "time": f"{load(str(MEASURED))['additive']('time', way='additive'):.0f}",
         "tanh_one": f"{one:.4f}",
         "tanh_two": f"{two:.4f}",
-        "weight_cat": f"{weights[1]:.4f}",
+        "weight_cat": f"{weights[1]:.2f}",
     }

@@ -39,11 +39,6 @@ MAPS = tuple(QUIZ.values())
 ROW = (0, 0, 0, 6, 2, 4, 3, 6, 2, 4, 3, 6)
 
 
-def bugs_of(section: str) -> list[str]:
-    """Return the bugs of a section of the page, in its order."""
-    return [name for names in SECTIONS[section].values() for name in names]
-
-
 def layer(name: str, *, grouped: bool = False, seed: int = 0) -> torch.nn.Module:
     """Build the layer of an exhibit, or the right one, with the same first weights."""
     place = "attn_docs.examples.practice.bugs_that_train" if name == "right" else ""

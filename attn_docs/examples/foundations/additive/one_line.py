@@ -7,8 +7,3 @@ print(tuple((asked + offered).shape))  # query i with key i, and no other pair
 #> (5, 8)
 print(tuple((asked[:, None] + offered[None, :]).shape))  # each query with each key
 #> (5, 5, 8)
-try:
-    asked + torch.randn(7, 8)  # m = 7
-except RuntimeError as error:
-    print(str(error).partition(" at ")[0])
-#> The size of tensor a (5) must match the size of tensor b (7)
