@@ -65,11 +65,6 @@ def ridge() -> float:
     return H100_FLOPS / H100_BYTES
 
 
-def busy(name: str) -> float:
-    """Return the part of an H100's FLOP rate that reading the cache leaves in use, at most."""
-    return min(1.0, cost(name).intensity / ridge())
-
-
 def read_weights(name: str = LLAMA, vocabulary: int = VOCABULARY) -> float:
     """Return the bytes of weights that a step reads: all but the input embedding."""
     model = load_models()[name]
@@ -124,13 +119,9 @@ def variants(language: str) -> str:
                 f"{token.flops:,.0f}",
                 f"{token.bytes:,.0f}",
                 f"{token.intensity:,.0f}",
-                f"{busy(name):.1%}",
             )
         )
-    caption = text["caption"].format(
-        flops=f"{H100_FLOPS / 1e12:.0f}", bytes=f"{H100_BYTES / 1e12:.2f}", ridge=f"{ridge():.0f}"
-    )
-    return f"{table(text['header'], rows)}\n\n{caption}"
+    return f"{table(text['header'], rows)}\n\n{text['caption']}"
 
 
 def machine(language: str) -> str:
