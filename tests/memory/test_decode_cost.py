@@ -358,17 +358,15 @@ def test_the_table_shows_the_models() -> None:
         assert len(rows) == 2 + len(tables.MODELS)
     assert [round(tables.cost(name).intensity) for name in tables.MODELS] == [1, 4, 8, 71, 242]
     assert round(tables.ridge()) == 295
-    assert tables.busy("DeepSeek-V3") == pytest.approx(241.8 / 295.3, rel=1e-3)
     assert round(tables.cost("DeepSeek-V3", tp=8).intensity) == 30
 
 
-def test_all_weights_are_counted_and_both_pages_give_the_same_crossover() -> None:
-    numbers = tables.numbers()
-    beside = page_module("memory/kv-memory", "tables").numbers()
-    assert numbers["crossover"] == beside["crossover"] == "122,500"
-    assert tables.crossover("Llama-3.1-8B") == pytest.approx(122_532, abs=1)
-    assert tables.crossover("Llama-2-7B") == pytest.approx(25_705, abs=1)
-    assert numbers["projections_only"] == "8,192"
+def test_caches_outweigh_the_weights_that_a_step_reads() -> None:
+    numbers, weights = tables.numbers(), 2 * (8_030_261_248 - 128_256 * 4096)
+    assert numbers["crossover_read"] == f"{round(weights / 131_072, -2):,.0f}" == "114,500"
+    assert numbers["read_ms"] == f"{weights / 3.35e9:.1f}"
+    assert numbers["compute_ms"] == f"{weights / 989.4e9:.3f}"  # two FLOP and two bytes a weight
+    assert numbers["prompt_cache"] == f"{512 * 32 // 8:,}"
 
 
 def test_the_formula_of_tokens_per_second_is_run_with_the_weights_that_a_step_reads() -> None:

@@ -1050,12 +1050,9 @@ def test_the_checks_name_the_cause(name: str, cause: str) -> None:
 # --- tables and measurement ------------------------------------------------------------------
 
 
-def test_the_work_is_counted() -> None:
-    assert tables.counted(3, cached=False) == (6, 10)
-    assert tables.counted(3, cached=True) == (3, 6)
-    for n, cached in itertools.product((1, 2, 9, 50), (False, True)):
-        formula = tables.keys_made(n, cached=cached), tables.scores_made(n, cached=cached)
-        assert formula == tables.counted(n, cached=cached)
+def test_the_keys_are_counted() -> None:
+    for n in (1, 2, 9, 50):
+        assert tables.keys_anew(n) == sum(range(1, n + 1))
     numbers = tables.numbers()
     assert (numbers["thousand"], numbers["rotated"]) == ("500,500", "5,050")
 

@@ -8,7 +8,6 @@ from attn_docs import (
     kv_cache_bytes,
     latent_decode_cost,
     load_models,
-    projection_cost,
 )
 from docs._kit.markdown import table
 from docs._kit.measured import load
@@ -66,11 +65,6 @@ def ridge() -> float:
     return H100_FLOPS / H100_BYTES
 
 
-def busy(name: str) -> float:
-    """Return the part of an H100's FLOP rate that reading the cache leaves in use, at most."""
-    return min(1.0, cost(name).intensity / ridge())
-
-
 def read_weights(name: str = LLAMA, vocabulary: int = VOCABULARY) -> float:
     """Return the bytes of weights that a step reads: all but the input embedding."""
     model = load_models()[name]
@@ -125,13 +119,9 @@ def variants(language: str) -> str:
                 f"{token.flops:,.0f}",
                 f"{token.bytes:,.0f}",
                 f"{token.intensity:,.0f}",
-                f"{busy(name):.1%}",
             )
         )
-    caption = text["caption"].format(
-        flops=f"{H100_FLOPS / 1e12:.0f}", bytes=f"{H100_BYTES / 1e12:.2f}", ridge=f"{ridge():.0f}"
-    )
-    return f"{table(text['header'], rows)}\n\n{caption}"
+    return f"{table(text['header'], rows)}\n\n{text['caption']}"
 
 
 def machine(language: str) -> str:
@@ -200,21 +190,6 @@ def steps(language: str) -> str:
 TABLES = {"variants": variants, "published": published, "machine": machine, "steps": steps}
 
 
-def crossover(name: str) -> float:
-    """Return how many tokens' keys and values take as many bytes as all weights."""
-    model = load_models()[name]
-    return model.weight_bytes / kv_cache_bytes(model.config, 1)
-
-
-def step_flops(name: str) -> float:
-    """Return the FLOP of a measured step with its projections, at the greatest length."""
-    sizes = {"num_heads": benchmark.HEADS, "head_dim": benchmark.HEAD_DIM}
-    projections = projection_cost(
-        benchmark.EMBED_DIM, **sizes, num_kv_heads=benchmark.KV_HEADS[name]
-    )
-    return projections.plus(benchmark.cost(name, benchmark.LENGTHS[-1])).flops
-
-
 def rate(batch: int, length: int) -> float:
     """Return the most tokens a second of Llama 3 8B on an H100, by the formula."""
     cache = kv_cache_bytes(load_models()[LLAMA].config, length)
@@ -229,35 +204,22 @@ def seventy_on_eight() -> float:
 
 def _measured_numbers() -> dict[str, str]:
     """Return those of the numbers that were measured, and what they are compared with."""
-    found, whole = load(__file__), step_flops("multi-head")
-    rows, other = found["rows"], found["machine"]
-    few = benchmark.ROWS[1]  # the dot that is farthest below the roof
-    roof = min(rows("computes"), rows("reads") * benchmark.rows_cost(few).intensity)
+    found = load(__file__)
+    rows = found["rows"]
     return {
-        "cpu_one": f"{rows('product', rows=1):.0f}",
-        "cpu_many": f"{rows('product', rows=benchmark.ROWS[-1]):.0f}",
         "rows": f"{benchmark.ROWS[-1]:,}",
         "longest": f"{benchmark.LENGTHS[-1]:,}",
         "measured_on": rows.date,
         "measured_with": f"PyTorch {rows.torch}, {rows.machine}",
-        "other_ridge": f"{other('computes') / other('reads'):.0f}",
-        "latent_measured": f"{benchmark.cost('latent', benchmark.LENGTHS[-1]).intensity:.0f}",
-        "cpu_rows": f"{few}",
-        "cpu_below": f"{rows('product', rows=few) / roof:.0%}",
         "cpu_ridge": f"{rows('computes') / rows('reads'):.0f}",
         "slower_multi_head": f"{slower('multi-head'):.1f}",
         "slower_grouped": f"{slower('grouped-query'):.1f}",
         "slower_multi_query": f"{slower('multi-query'):.1f}",
-        "slower_latent": f"{slower('latent'):.1f}",
-        "grouped_flops": f"{step_flops('grouped-query') / whole:.0%}",
-        "multi_query_flops": f"{step_flops('multi-query') / whole:.0%}",
     }
 
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    llama = load_models()["Llama-3.1-8B"]
-    projections = projection_cost(4096, num_heads=32, num_kv_heads=8, head_dim=128)
     busy_one = rate(1, SERVED) * step(1).flops / H100_FLOPS
     cache = kv_cache_bytes(load_models()[LLAMA].config, SERVED)
     return {
@@ -266,17 +228,16 @@ def numbers() -> dict[str, str]:
         "served": f"{SERVED:,}",
         "h100_flops": f"{H100_FLOPS / 1e12:.0f}",
         "h100_bytes": f"{H100_BYTES / 1e12:.2f}",
-        "nvlink": f"{MEMORIES['others'] / 1e12:g}",
         "nvlink_both": f"{NVLINK / 1e12:g}",
         "ridge_l2": f"{H100_FLOPS / MEMORIES['l2']:.0f}",
         "busy_one": f"{busy_one:.1%}",
-        "busy_batch": f"{rate(64, SERVED) * step(1).flops / H100_FLOPS:.0%}",
         "step_one": f"{step(1).intensity:.1f}",
         "step_batch": f"{step(64).intensity:.0f}",
-        "step_prompt": f"{step(1, PROMPT, PROMPT).intensity:.0f}",
         "prompt": f"{PROMPT:,}",
         "weights": f"{read_weights() / 1e9:.0f}",
         "cache": f"{cache / 1e9:.2f}",
+        "read_ms": f"{1000 * read_weights() / H100_BYTES:.1f}",
+        "compute_ms": f"{1000 * read_weights() / H100_FLOPS:.3f}",  # two FLOP, two bytes
         "rate_one": f"{rate(1, SERVED):.0f}",
         "rate_eight": f"{rate(8, SERVED):,.0f}",
         "rate_batch": f"{rate(64, SERVED):,.0f}",
@@ -284,15 +245,10 @@ def numbers() -> dict[str, str]:
         "rate_all": f"{H100_BYTES / cache:,.0f}",
         "seventy": f"{seventy_on_eight():.0f}",
         "latent": f"{cost('DeepSeek-V3').intensity:.0f}",
+        "prompt_cache": f"{PROMPT * cost('Llama 3 8B').intensity:,.0f}",
         "latent_factor": f"{cost('DeepSeek-V3').intensity / 128:.2f}",
-        "busy_multi_head": f"{busy('Llama 2 7B'):.1%}",
         "latent_eight": f"{cost('DeepSeek-V3', tp=8).intensity:.0f}",
-        "crossover": f"{round(crossover('Llama-3.1-8B'), -2):,.0f}",
-        "crossover_read": f"{round(read_weights() / kv_cache_bytes(llama.config, 1), -2):,.0f}",
-        "crossover_llama_2": f"{round(crossover('Llama-2-7B'), -3):,.0f}",
-        "projections_only": f"{2 * 4096:,}",
-        "projections_share": f"{32 * projections.bytes / llama.weight_bytes:.0%}",
+        "crossover_read": f"{round(read_weights() / (cache / SERVED), -2):,.0f}",
         "published_one": f"{PUBLISHED[1] / bound(1):.0%}",
-        "published_eight": f"{PUBLISHED[8] / bound(8):.0%}",
         "published_gain": f"{PUBLISHED[8] / PUBLISHED[1]:.1f}",
     } | _measured_numbers()

@@ -1,4 +1,4 @@
-"""The work that a cache saves, counted."""
+"""The keys that a cache saves, and what each way to cache costs."""
 
 from docs._kit.markdown import table
 from docs._kit.measured import load
@@ -6,43 +6,10 @@ from docs._kit.text import texts
 
 from . import benchmark
 
-LENGTHS = (5, 100, 1000, 8192)
 
-
-def keys_made(length: int, *, cached: bool) -> int:
-    """Count the keys made while a text is generated token by token, in one layer and head."""
-    return length if cached else length * (length + 1) // 2
-
-
-def scores_made(length: int, *, cached: bool) -> int:
-    """Count the scores made while a text is generated, none with a later token."""
-    if cached:
-        return length * (length + 1) // 2
-    return length * (length + 1) * (length + 2) // 6
-
-
-def counted(length: int, *, cached: bool) -> tuple[int, int]:
-    """Count keys and scores by a loop over the tokens."""
-    keys = scores = 0
-    for tokens in range(1, length + 1):  # how many there are when the last is read
-        new = 1 if cached else tokens
-        keys += new
-        scores += tokens if cached else sum(range(1, tokens + 1))
-    return keys, scores
-
-
-def work(language: str) -> str:
-    """Return keys and scores made for texts of several lengths, without a cache and with one."""
-    header = texts(__file__, "work", language)["header"]
-    rows = []
-    for length in LENGTHS:
-        ways = [(keys_made(length, cached=c), scores_made(length, cached=c)) for c in (False, True)]
-        if length <= 1000 and ways != [counted(length, cached=c) for c in (False, True)]:
-            raise AssertionError(f"{length}: {ways}")
-        cells = (*(keys for keys, _ in ways), *(scores for _, scores in ways))
-        rows.append((f"{length:,}", *(f"{cell:,}" for cell in cells)))
-    caption = texts(__file__, "work", language)["caption"]
-    return f"{table(header, rows)}\n\n{caption}"
+def keys_anew(length: int) -> int:
+    """Count the keys made while a text is generated token by token without a cache."""
+    return length * (length + 1) // 2
 
 
 def per_word(language: str) -> str:
@@ -64,7 +31,7 @@ def per_word(language: str) -> str:
     return f"{table(header, rows)}\n\n{found.caption(caption, language)}"
 
 
-TABLES = {"work": work, "per_word": per_word}
+TABLES = {"per_word": per_word}
 
 
 def numbers() -> dict[str, str]:
@@ -72,8 +39,8 @@ def numbers() -> dict[str, str]:
     times, long = load(__file__)["per_word"], benchmark.LENGTHS[-1]
     cached, anew = (times("time", way=way, words=long) for way in ("cached", "anew"))
     return {
-        "thousand": f"{keys_made(1000, cached=False):,}",
-        "rotated": f"{keys_made(100, cached=False):,}",
+        "thousand": f"{keys_anew(1000):,}",
+        "rotated": f"{keys_anew(100):,}",
         "long": f"{long:,}",
         "times_anew": f"{round(anew / cached, -1):,.0f}",
         "of_cat": f"{times('time', way='concatenated', words=long) / cached:.1f}",
