@@ -1,5 +1,3 @@
-import torch
-
 from attn_docs import causal_mask, padding_mask
 
 is_word = padding_mask([4, 2, 0])  # b m
