@@ -20,10 +20,7 @@ from attn_docs import (
     padding_mask,
     scaled_dot_product_attention,
 )
-from docs._kit.measure import kernel_of
-from docs._kit.measured import load
 from docs._tools.blocks import ROOT
-from docs._tools.page import page_module
 from tests.kit import load_exhibit, normal
 
 proof = settings(derandomize=True, deadline=None, max_examples=200)
@@ -483,20 +480,6 @@ def test_the_module_gives_nan_on_an_empty_row_where_the_page_says_so(
     assert output[0].isnan().any(-1).tolist() == [False, False, need_weights or fast_path]
 
 
-def test_the_kernels_of_the_module_are_those_that_the_page_names() -> None:
-    values = load(str(page_module("foundations/masks", "benchmark").__file__))[
-        "need_weights"
-    ].values
-    fused = "aten::_scaled_dot_product_flash_attention_for_cpu"
-    for value in values:
-        assert (value["kernel"] == fused) == (value["run"] == "train"), value
-        assert "attention" not in value["kernel_weights"]
-    module = torch.nn.MultiheadAttention(4, 2, batch_first=True)
-    x = normal(1, 3, 4, dtype=torch.float32)
-    mask = causal_mask(3)
-    assert kernel_of(lambda: module(x, x, x, attn_mask=mask, need_weights=False)) == fused
-
-
 # --- What PyTorch does, as the page says -------------------------------------------------------
 
 
@@ -509,7 +492,7 @@ def test_the_kernels_of_the_module_are_those_that_the_page_names() -> None:
         (False, True, [[False, False], [False, False], [False, False]]),
     ],
 )
-def test_nan_reaches_the_gradients_that_the_table_names(
+def test_nan_reaches_the_gradients_that_the_page_names(
     add: bool, replace: bool, spoiled: list[list[bool]]
 ) -> None:
     mask = torch.tensor([[True, True], [False, False]])

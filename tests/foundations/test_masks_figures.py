@@ -44,7 +44,6 @@ WANTED = {
         "window": ["10000", "11000", "01100", "00110", "00011"],
         "prefix": ["11000", "11000", "11100", "11110", "11111"],
         "both_sides": ["11000", "11100", "01110", "00111", "00011"],
-        "left": ["00000", "01000", "01100", "01110", "01111"],
     },
 }
 NAMES = {
@@ -55,8 +54,7 @@ NAMES = {
         "last": "lower right",
         "window": "window of 2",
         "prefix": "prefix of 2",
-        "both_sides": "two-sided window",
-        "left": "left padding, key 0",
+        "both_sides": "two-sided",
     },
     "zh": {
         "padding": "填充：键 3",
@@ -66,7 +64,6 @@ NAMES = {
         "window": "窗口宽度 2",
         "prefix": "前缀长度 2",
         "both_sides": "双侧窗口",
-        "left": "左侧填充：键 0",
     },
 }
 panels = pytest.mark.parametrize(

@@ -17,15 +17,19 @@ _FILLED = 0.8
 
 
 def _grid(
-    parent: drawsvg.DrawingParentElement, allowed: list[list[bool]], x: float, y: float
+    parent: drawsvg.DrawingParentElement,
+    allowed: list[list[bool]],
+    x: float,
+    y: float,
+    size: int = _CELL,
 ) -> None:
     """Draw a mask: filled cells where attending is allowed, crosses where it is not."""
-    cells(parent, [[_FILLED * cell for cell in row] for row in allowed], x, y, _CELL, _CELL)
+    cells(parent, [[_FILLED * cell for cell in row] for row in allowed], x, y, size, size)
     crosses = drawsvg.Path(fill="none", stroke=INK, stroke_opacity=0.7)
     for row, line in enumerate(allowed):
         for column, cell in enumerate(line):
             if not cell:
-                left, top = x + column * _CELL + 8, y + row * _CELL + 8
+                left, top = x + column * size + (size - 7) / 2, y + row * size + (size - 7) / 2
                 crosses.M(left, top).l(7, 7).m(-7, 0).l(7, -7)
     if not all(map(all, allowed)):
         parent.append(crosses)
@@ -104,38 +108,28 @@ def kind_masks() -> dict[str, Tensor]:
     distance = torch.arange(5)[:, None] - torch.arange(5)
     return {
         "window": sliding_window_mask(5, window=2),
-        "prefix": causal_mask(5) | padding_mask([2], 5),
         "both_sides": distance.abs() <= 1,
-        "left": causal_mask(5) & (torch.arange(5) >= 1),
+        "prefix": causal_mask(5) | padding_mask([2], 5),
     }
 
 
-def _grids(language: str, name: str, masks: dict[str, Tensor]) -> str:
-    """Draw masks, two a row, each with its name, its axes named and its cells numbered."""
+def _grids(language: str, name: str, masks: dict[str, Tensor], *, apart: int, size: int) -> str:
+    """Draw masks in a row, each with its name, its axes named and its cells numbered."""
     text = texts(__file__, "grid", language) | texts(__file__, name, language)
-    tops, bottom = [], 0
-    for index in range(0, len(masks), 2):
-        tops += [bottom, bottom]
-        bottom += 57 + list(masks.values())[index].size(0) * _CELL + 20
-    drawing = canvas(340, bottom + 24)
+    bottom = 77 + next(iter(masks.values())).size(0) * size
+    drawing = canvas(340 if len(masks) == 2 else 398, bottom + 24)
     for index, (which, mask) in enumerate(masks.items()):
-        left, top = 179 * (index % 2), tops[index]
+        left = apart * index
         group = drawsvg.Group(data_mask=which)
-        write(
-            group,
-            text[which],
-            left + 22,
-            top + 8,
-            text_anchor="start",
-            font_weight="bold",
-        )
-        write(group, f"{text['query']} ↓", left, top + 30, 12, text_anchor="start")
-        write(group, f"{text['key']} →", left + 22 + 3.1 * _CELL, top + 30, 12)
+        name_x, key_x = left + 22, left + 22 + mask.size(1) * size / 2 + 25
+        write(group, text[which], name_x, 8, text_anchor="start", font_weight="bold")
+        write(group, f"{text['query']} ↓", left, 30, 12, text_anchor="start")
+        write(group, f"{text['key']} →", key_x, 30, 12)
         for query in range(mask.size(0)):
-            write(group, str(query), left + 11, top + 57 + (query + 0.5) * _CELL, 12)
+            write(group, str(query), left + 11, 57 + (query + 0.5) * size, 12)
         for key in range(mask.size(1)):
-            write(group, str(key), left + 22 + (key + 0.5) * _CELL, top + 48, 12)
-        _grid(group, mask.tolist(), left + 22, top + 57)
+            write(group, str(key), left + 22 + (key + 0.5) * size, 48, 12)
+        _grid(group, mask.tolist(), left + 22, 57, size)
         drawing.append(group)
     for label, allowed, left in (("may", True, 22), ("may_not", False, 201)):
         _grid(drawing, [[allowed]], left, bottom)
@@ -150,17 +144,17 @@ def _grids(language: str, name: str, masks: dict[str, Tensor]) -> str:
 
 def gallery(language: str) -> str:
     """Draw a padding mask, and the same on the wrong axis."""
-    return _grids(language, "gallery", gallery_masks())
+    return _grids(language, "gallery", gallery_masks(), apart=179, size=_CELL)
 
 
 def alignment(language: str) -> str:
     """Draw the causal masks of fewer queries than keys, in both alignments."""
-    return _grids(language, "alignment", alignment_masks())
+    return _grids(language, "alignment", alignment_masks(), apart=179, size=_CELL)
 
 
 def kinds(language: str) -> str:
     """Draw more kinds of masks."""
-    return _grids(language, "kinds", kind_masks())
+    return _grids(language, "kinds", kind_masks(), apart=138, size=18)
 
 
 FIGURES: dict[str, Callable[[str], str]] = {

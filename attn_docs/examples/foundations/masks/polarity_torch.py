@@ -1,7 +1,7 @@
 import torch
 import torch.nn.functional as F
 
-from attn_docs import causal_mask, invert_mask
+from attn_docs import causal_mask
 
 x = torch.zeros(1, 3, 2)  # equal scores, so that only the mask decides
 position = torch.eye(3)[None]  # key j's value is 1 in place j: outputs are weights
@@ -13,7 +13,7 @@ print(F.scaled_dot_product_attention(x, x, position, attn_mask=mask))
 #>          [0.3333, 0.3333, 0.3333]]])
 
 module = torch.nn.MultiheadAttention(embed_dim=2, num_heads=1, batch_first=True)
-_, weights = module(x, x, x, attn_mask=invert_mask(mask))  # True: blocked
+_, weights = module(x, x, x, attn_mask=~mask)  # True: blocked
 print(torch.equal(weights, F.scaled_dot_product_attention(x, x, position, attn_mask=mask)))
 #> True
 
