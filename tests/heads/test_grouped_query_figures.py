@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from attn_docs import GroupedQueryAttention, grouped_query_attention_broadcast
-from attn_docs.exhibits.heads import tiled_key_heads
 from docs._kit.draw import ACCENT
 from docs._kit.measured import load
 from docs._tools.page import page_module
@@ -71,20 +70,6 @@ def test_only_latent_attention_computes_its_heads_from_one_cached_vector(languag
         computed = [line for line in panel.iter() if line.get("data-computed")]
         wanted = name == "latent"
         assert (len(latent), len(computed)) == (wanted, figures.HEADS * wanted)
-
-
-@languages
-def test_filled_cells_are_what_the_function_and_the_exhibit_read(language: str) -> None:
-    panels = groups("mapping", language, "data-mapping")
-    ways = {"repeat_interleave": grouped_query_attention_broadcast, "repeat": tiled_key_heads}
-    for name, way in ways.items():
-        wanted = reads(getattr(way, "attention", way), figures.MAP_HEADS, figures.MAP_KV_HEADS)
-        filled = {
-            int(cell.attrib["data-row"]): int(cell.attrib["data-column"])
-            for cell in panels[name].iter()
-            if cell.get("data-row") and float(cell.attrib["fill-opacity"]) > 0
-        }
-        assert [filled[head] for head in range(figures.MAP_HEADS)] == wanted
 
 
 @languages

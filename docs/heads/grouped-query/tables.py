@@ -244,7 +244,6 @@ def numbers() -> dict[str, str]:
         "free": _size(FREE),
         "users_multi_head": str(users(HEADS)),
         "users_grouped": str(users(KV_HEADS)),
-        "users_multi_query": str(users(1)),
         "split_one": _size(split(1)[2]),
         "split_many": _size(split(replicated)[2]),
         "einsum_repeat": f"{1 / measured('time', way='broadcast', case='one token'):.0f}",
