@@ -29,7 +29,6 @@ from docs._kit.measure import paired_ratio
 from docs._tools.page import page_module
 from tests.kit import Copies, Made, error, load_exhibit, normal
 
-benchmark = page_module("heads/grouped-query", "benchmark")
 tables = page_module("heads/grouped-query", "tables")
 
 INF = math.inf
@@ -222,10 +221,6 @@ def test_inputs_are_not_changed_and_need_not_be_contiguous(attend: Callable) -> 
     assert not query.is_contiguous()
     assert error(attend(query, key, value), attend(*inputs())) == 0
     assert all(map(torch.equal, (query, key, value), inputs()))
-
-
-def test_the_matmul_form_that_is_measured_gives_the_same_numbers() -> None:
-    assert_same(benchmark.attend_matmul, grouped_query_attention_broadcast, inputs())
 
 
 # --- the module ------------------------------------------------------------------------------
@@ -467,17 +462,6 @@ def test_pytorchs_function_repeats_the_keys_for_a_mask_that_learns() -> None:
         forward, _ = made(build(attend=attend), {"attn_mask": bias})
         assert (REPEATED in forward) == (attend is F.scaled_dot_product_attention)
         assert bias.grad.any()
-
-
-def test_matmul_makes_the_repeated_keys_and_einsum_does_not() -> None:
-    query, key, value = normal(2, 6, 5, 17), normal(2, 3, 7, 17), normal(2, 3, 7, 17)
-    sizes = []
-    for way in (benchmark.attend_matmul, grouped_query_attention_broadcast):
-        with Made() as watch:
-            way(query, key, value)
-        sizes.append(watch.sizes)
-    assert REPEATED in sizes[0]
-    assert REPEATED not in sizes[1]
 
 
 # --- errors ----------------------------------------------------------------------------------

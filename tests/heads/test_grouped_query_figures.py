@@ -109,7 +109,6 @@ def test_the_measurement_says_what_the_page_says() -> None:
         for kind in ("time", "memory")
     )
     assert memory["repeat"] > 10 * memory["broadcast"]
-    assert memory["matmul"] > 5 * memory["broadcast"]
     assert time["broadcast"] < 0.5
     assert time["torch"] < 0.5
 

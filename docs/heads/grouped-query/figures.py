@@ -39,7 +39,7 @@ def sharing(language: str) -> str:
         write(group, told, left + 95, top + below, 12)
         drawing.append(group)
     return finish(
-        drawing.as_svg(header=""), f"{KEY}-sharing", text["title"], text["desc"], zoom=1.6
+        drawing.as_svg(header=""), f"{KEY}-sharing", text["title"], text["desc"], zoom=1.3
     )
 
 
@@ -78,7 +78,7 @@ def _place(left: float, head: int, size: int) -> float:
 
 
 # kind: ticks of its axis, and how a value is written
-AXES = {"time": ((0, 0.5, 1, 1.5), "{:.2f}×"), "memory": ((0, 100, 200, 300), "{:.0f} MiB")}
+AXES = {"time": ((0, 0.25, 0.5, 0.75, 1), "{:.2f}×"), "memory": ((0, 100, 200, 300), "{:.0f} MiB")}
 _LEFT, _LENGTH, _ROW = 170, 165, 22
 _PANEL = 30 + _ROW * len(WAYS) + 36  # height of a panel with its axis, and the gap below it
 

@@ -26,13 +26,11 @@ READ_TORCH, READ_TRANSFORMERS = "2.13", "5.23"
 SPLIT_MODEL, GPUS = "Llama-3-70B", (1, 4, 8, 16)
 MODELS = (
     "Llama-2-7B",
-    "Olmo-3-7B",
     "Gemma-3-27B",
     "Llama-3-8B",
     "Qwen2.5-7B",
     "gpt-oss-120b",
     "Falcon-40B",
-    "Falcon-7B",
 )
 # Ainslie et al., arXiv:2305.13245, table 1: seconds for a sample, mean of seven tasks
 PUBLISHED = (
