@@ -39,7 +39,7 @@ def sharing(language: str) -> str:
         write(group, told, left + 95, top + below, 12)
         drawing.append(group)
     return finish(
-        drawing.as_svg(header=""), f"{KEY}-sharing", text["title"], text["desc"], zoom=1.3
+        drawing.as_svg(header=""), f"{KEY}-sharing", text["title"], text["desc"], zoom=1.2
     )
 
 
