@@ -87,9 +87,9 @@ def forms(language: str) -> str:
 
 
 def binary(count: int) -> str:
-    """Return bytes in MiB or GiB, to four digits."""
-    value, unit = (count / 2**20, "MiB") if count < 2**30 else (count / 2**30, "GiB")
-    return f"{value:.4g} {unit}"
+    """Return bytes in KiB, MiB or GiB, to three digits."""
+    power, unit = next(pair for pair in ((30, "GiB"), (20, "MiB"), (10, "KiB")) if count >> pair[0])
+    return f"{count / 2**power:.3g} {unit}"
 
 
 def cached(context: int) -> dict[str, float]:

@@ -9,8 +9,8 @@ sizes = [(D, h * (d + d_r)), (D, d_c + d_r), (d_c, h * (d + e)), (h * e, D)]
 w_q, w_kv_a, w_kv_b, w_o = (torch.randn(size) / size[0] ** 0.5 for size in sizes)
 x, places = torch.randn(b, m, D), torch.arange(m)  # m tokens, and the last one asks
 
-c, key_rope = (x @ w_kv_a)[:, None].split((d_c, d_r), -1)  # b 1 m d_c, b 1 m d_r
-c, key_rope = F.rms_norm(c, (d_c,)), apply_rotary(key_rope, places, interleaved=True)  # cached
+c, key_rope = (x @ w_kv_a)[:, None].split((d_c, d_r), -1)  # cached: b 1 m d_c, b 1 m d_r
+c, key_rope = F.rms_norm(c, (d_c,)), apply_rotary(key_rope, places, interleaved=True)
 w_uk, w_uv = w_kv_b.view(d_c, h, d + e).transpose(0, 1).split((d, e), -1)  # h d_c d, h d_c e
 query, query_rope = (x[:, -1] @ w_q).view(b, h, 1, d + d_r).split((d, d_r), -1)  # b h 1 d
 rope_scores = apply_rotary(query_rope, places[-1:], interleaved=True) @ key_rope.mT  # b h 1 m
