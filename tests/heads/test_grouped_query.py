@@ -29,7 +29,6 @@ from docs._kit.measure import paired_ratio
 from docs._tools.page import page_module
 from tests.kit import Copies, Made, error, load_exhibit, normal
 
-benchmark = page_module("heads/grouped-query", "benchmark")
 tables = page_module("heads/grouped-query", "tables")
 
 INF = math.inf
@@ -222,10 +221,6 @@ def test_inputs_are_not_changed_and_need_not_be_contiguous(attend: Callable) -> 
     assert not query.is_contiguous()
     assert error(attend(query, key, value), attend(*inputs())) == 0
     assert all(map(torch.equal, (query, key, value), inputs()))
-
-
-def test_the_matmul_form_that_is_measured_gives_the_same_numbers() -> None:
-    assert_same(benchmark.attend_matmul, grouped_query_attention_broadcast, inputs())
 
 
 # --- the module ------------------------------------------------------------------------------
@@ -469,17 +464,6 @@ def test_pytorchs_function_repeats_the_keys_for_a_mask_that_learns() -> None:
         assert bias.grad.any()
 
 
-def test_matmul_makes_the_repeated_keys_and_einsum_does_not() -> None:
-    query, key, value = normal(2, 6, 5, 17), normal(2, 3, 7, 17), normal(2, 3, 7, 17)
-    sizes = []
-    for way in (benchmark.attend_matmul, grouped_query_attention_broadcast):
-        with Made() as watch:
-            way(query, key, value)
-        sizes.append(watch.sizes)
-    assert REPEATED in sizes[0]
-    assert REPEATED not in sizes[1]
-
-
 # --- errors ----------------------------------------------------------------------------------
 
 
@@ -607,11 +591,7 @@ def test_arguments_that_fit_are_taken() -> None:
 
 MENDED = {
     "tiled_key_heads": ("x.repeat(1, group, 1, 1)", "x.repeat_interleave(group, dim=1)"),
-    "numbers_repeated": ("dim=-1", "dim=2"),
-    "grouped_mask_ignored": ("mask = None", "mask = attn_mask"),
     "mask_meets_groups": ("(~mask,", "(~mask.unsqueeze(2),"),
-    "checked_before_set": ("assert self.num_heads", "assert num_heads"),
-    "shape_of_no_mask": ("mask.shape", "None if mask is None else mask.shape"),
 }
 
 
@@ -624,16 +604,13 @@ def exhibit_call(name: str) -> tuple[tuple, Tensor]:
     query, key, value = inputs(g=2, b=2)
     mask = torch.ones(2, 1, 5, 7, dtype=torch.bool)
     mask[0, ..., 4:] = False
-    if name == "numbers_repeated":
-        flat = [x.transpose(1, 2).flatten(2) for x in (key, value)]
-        return (query, *flat, 2), loop_over_heads(query, key, value)
-    if name in ("grouped_mask_ignored", "mask_meets_groups"):
+    if name == "mask_meets_groups":
         bias = torch.zeros(mask.shape).masked_fill(~mask, -INF).expand(2, 6, 5, 7)
         return (query, key, value, mask), loop_over_heads(query, key, value, bias)
     return (query, key, value), loop_over_heads(query, key, value)
 
 
-@pytest.mark.parametrize("name", sorted(set(MENDED) - {"checked_before_set", "shape_of_no_mask"}))
+@pytest.mark.parametrize("name", sorted(MENDED))
 def test_the_shape_is_right_the_numbers_are_not_and_mending_the_line_mends_them(name: str) -> None:
     arguments, wanted = exhibit_call(name)
     wrong = load(name, mended=False).attention(*arguments)
@@ -661,28 +638,6 @@ def test_a_mask_with_four_axes_fits_five_only_where_batch_equals_groups() -> Non
     found = attend(*inputs(g=2), mask)
     by_group = mask.transpose(0, 1).repeat_interleave(3, 1)
     assert error(found, grouped_query_attention_broadcast(*inputs(g=2), by_group)) <= 1e-12
-
-
-def test_checked_before_set() -> None:
-    wrong, right = (
-        load("checked_before_set", mended=mended).GroupedQueryAttention for mended in (False, True)
-    )
-    with pytest.raises(AttributeError, match="num_heads"):
-        wrong(24, 6, 3)
-    assert (
-        right(24, 6, 3).k_proj.out_features == GroupedQueryAttention(24, 6, 3).k_proj.out_features
-    )
-    with pytest.raises(AssertionError):
-        right(24, 6, 4)
-
-
-def test_shape_of_no_mask() -> None:
-    wrong, right = (load("shape_of_no_mask", mended=mended).attention for mended in (False, True))
-    mask = causal_mask(5, 7)
-    assert error(wrong(*inputs(), mask), grouped_query_attention_repeat(*inputs(), mask)) <= 1e-12
-    with pytest.raises(AttributeError, match="NoneType"):
-        wrong(*inputs())
-    assert error(right(*inputs()), grouped_query_attention_repeat(*inputs())) <= 1e-12
 
 
 # --- tables and measurement ------------------------------------------------------------------

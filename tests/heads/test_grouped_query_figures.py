@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from attn_docs import GroupedQueryAttention, grouped_query_attention_broadcast
-from attn_docs.exhibits.heads import tiled_key_heads
 from docs._kit.draw import ACCENT
 from docs._kit.measured import load
 from docs._tools.page import page_module
@@ -74,20 +73,6 @@ def test_only_latent_attention_computes_its_heads_from_one_cached_vector(languag
 
 
 @languages
-def test_filled_cells_are_what_the_function_and_the_exhibit_read(language: str) -> None:
-    panels = groups("mapping", language, "data-mapping")
-    ways = {"repeat_interleave": grouped_query_attention_broadcast, "repeat": tiled_key_heads}
-    for name, way in ways.items():
-        wanted = reads(getattr(way, "attention", way), figures.MAP_HEADS, figures.MAP_KV_HEADS)
-        filled = {
-            int(cell.attrib["data-row"]): int(cell.attrib["data-column"])
-            for cell in panels[name].iter()
-            if cell.get("data-row") and float(cell.attrib["fill-opacity"]) > 0
-        }
-        assert [filled[head] for head in range(figures.MAP_HEADS)] == wanted
-
-
-@languages
 def test_each_panel_has_dots_of_one_unit_where_its_axis_says(language: str) -> None:
     panels = groups("measured", language, "data-panel")
     assert panels.keys() == figures.AXES.keys()
@@ -124,7 +109,6 @@ def test_the_measurement_says_what_the_page_says() -> None:
         for kind in ("time", "memory")
     )
     assert memory["repeat"] > 10 * memory["broadcast"]
-    assert memory["matmul"] > 5 * memory["broadcast"]
     assert time["broadcast"] < 0.5
     assert time["torch"] < 0.5
 

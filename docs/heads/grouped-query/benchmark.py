@@ -10,7 +10,6 @@ from torch import Tensor
 from attn_docs import (
     grouped_query_attention_broadcast,
     grouped_query_attention_repeat,
-    masked_softmax,
 )
 from docs._kit.measure import kernel_of, one_thread, paired_ratio, peak_mebibytes
 from docs._kit.measured import Measurement, measurement
@@ -21,13 +20,6 @@ ROUNDS = 15
 CASES = {"one token": (1, 8192), "a text": (384, 384)}
 
 
-def attend_matmul(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Attend on five axes with `@`, which copies what it broadcasts."""
-    grouped = query.unflatten(1, (key.size(1), -1))  # b g r n d
-    scores = grouped * query.size(-1) ** -0.5 @ key.unsqueeze(2).mT  # b g r n m
-    return (masked_softmax(scores) @ value.unsqueeze(2)).flatten(1, 2)
-
-
 def attend_torch(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """Attend with PyTorch's function, which is told that heads are shared."""
     return F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
@@ -35,7 +27,6 @@ def attend_torch(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 WAYS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "repeat": grouped_query_attention_repeat,
-    "matmul": attend_matmul,
     "broadcast": grouped_query_attention_broadcast,
     "torch": attend_torch,
     "multi-head": F.scaled_dot_product_attention,

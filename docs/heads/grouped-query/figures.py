@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 import drawsvg
-import torch
 
-from docs._kit.draw import ACCENT, INK, ON_ACCENT, box, canvas, cells, finish, write
+from docs._kit.draw import ACCENT, INK, ON_ACCENT, box, canvas, finish, write
 from docs._kit.measured import load
 from docs._kit.text import texts
 
@@ -21,8 +20,6 @@ PANELS = {
     "latent": (4, False),
 }
 PLACES = ((0, 0), (210, 0), (0, 140), (210, 140))
-MAP_HEADS, MAP_KV_HEADS = 6, 3
-_FILLED = 0.8
 _PITCH, _WIDTH = 47, 42
 
 
@@ -42,7 +39,7 @@ def sharing(language: str) -> str:
         write(group, told, left + 95, top + below, 12)
         drawing.append(group)
     return finish(
-        drawing.as_svg(header=""), f"{KEY}-sharing", text["title"], text["desc"], zoom=1.6
+        drawing.as_svg(header=""), f"{KEY}-sharing", text["title"], text["desc"], zoom=1.2
     )
 
 
@@ -80,41 +77,8 @@ def _place(left: float, head: int, size: int) -> float:
     return left + 24 + _PITCH * ((head + 0.5) * size - 0.5)
 
 
-def mappings() -> dict[str, list[int]]:
-    """Return, for each way to repeat, the KV head that each query head reads."""
-    kv_heads, group = torch.arange(MAP_KV_HEADS), MAP_HEADS // MAP_KV_HEADS
-    return {
-        "repeat_interleave": kv_heads.repeat_interleave(group).tolist(),
-        "repeat": kv_heads.repeat(group).tolist(),
-    }
-
-
-def mapping(language: str) -> str:
-    """Draw the matrix of query head against KV head for repeat_interleave and for repeat."""
-    text, size = texts(__file__, "mapping", language), 23
-    drawing = canvas(340, 224)
-    found = mappings()
-    for (way, read), left in zip(found.items(), (0, 180), strict=True):
-        group = drawsvg.Group(data_mapping=way)
-        write(group, f"{way}()", left, 8, text_anchor="start", font_weight="bold")
-        write(group, text[way], left, 27, 12, text_anchor="start")
-        write(group, f"{text['query']} ↓", left, 67, 12, text_anchor="start")
-        write(group, f"{text['key']} →", left + 86, 48, 12, text_anchor="start")
-        for row in range(MAP_HEADS):
-            write(group, str(row), left + 70, 84 + (row + 0.5) * size, 12)
-        for column in range(MAP_KV_HEADS):
-            write(group, str(column), left + 86 + (column + 0.5) * size, 67, 12)
-        shades = [[_FILLED * (column == key) for column in range(MAP_KV_HEADS)] for key in read]
-        cells(group, shades, left + 86, 84, size, size)
-        drawing.append(group)
-    desc = text["desc"].format(
-        **{way: text["comma"].join(map(str, read)) for way, read in found.items()}
-    )
-    return finish(drawing.as_svg(header=""), f"{KEY}-mapping", text["title"], desc)
-
-
 # kind: ticks of its axis, and how a value is written
-AXES = {"time": ((0, 0.5, 1, 1.5), "{:.2f}×"), "memory": ((0, 100, 200, 300), "{:.0f} MiB")}
+AXES = {"time": ((0, 0.25, 0.5, 0.75, 1), "{:.2f}×"), "memory": ((0, 100, 200, 300), "{:.0f} MiB")}
 _LEFT, _LENGTH, _ROW = 170, 165, 22
 _PANEL = 30 + _ROW * len(WAYS) + 36  # height of a panel with its axis, and the gap below it
 
@@ -162,6 +126,5 @@ def measured(language: str) -> str:
 
 FIGURES: dict[str, Callable[[str], str]] = {
     "sharing": sharing,
-    "mapping": mapping,
     "measured": measured,
 }

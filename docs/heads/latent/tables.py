@@ -87,9 +87,9 @@ def forms(language: str) -> str:
 
 
 def binary(count: int) -> str:
-    """Return bytes in MiB or GiB, to four digits."""
-    value, unit = (count / 2**20, "MiB") if count < 2**30 else (count / 2**30, "GiB")
-    return f"{value:.4g} {unit}"
+    """Return bytes in KiB, MiB or GiB, to three digits."""
+    power, unit = next(pair for pair in ((30, "GiB"), (20, "MiB"), (10, "KiB")) if count >> pair[0])
+    return f"{count / 2**power:.3g} {unit}"
 
 
 def cached(context: int) -> dict[str, float]:
@@ -145,16 +145,11 @@ def numbers() -> dict[str, str]:
         "token_bytes": f"{kv_cache_bytes(latent_cache(LAYERS), 1):,}",
         "groups": f"{cached_elements() / (2 * V3.head_dim):.2f}",
         "eight_heads": f"{eight:,}",
-        "keys_and_values": f"{keys_and_values():,}",
         "multi_head": f"{multi_head:,}",
         "times_own": f"{keys_and_values() / cached_elements():.0f}",
         "times_multi_head": f"{multi_head / cached_elements():.0f}",
         "even": f"{LENGTH * most / (LENGTH + most):.0f}",
-        "even_most": f"{most:.0f}",
         "rope_share": f"{V3.rope_dim / V3.kv_rank:.1%}",
         "gpu_copies": f"{2 * V3.num_heads * cached_bytes / 2**30:.3g} GiB",
-        "gpu_keys_and_values": f"{2 * keys_and_values() * LENGTH / 2**30:.3g} GiB",
         "gpu_cache": f"{cached_bytes / 2**20:.0f} MiB",
-        "query_direct": f"{V3.embed_dim * V3.num_heads * (V3.head_dim + V3.rope_dim) / 1e6:,.0f} M",
-        "query_compressed": f"{V3.q_rank * (V3.embed_dim + V3.num_heads * 192) / 1e6:,.0f} M",
     }
