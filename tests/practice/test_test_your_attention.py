@@ -173,34 +173,20 @@ def test_the_figure_shows_what_the_checker_finds():
     )
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_figure_of_the_stages_shows_which_keys_were_met(language):
-    root = ET.fromstring(figures.FIGURES["stages"](language))  # noqa: S314 - our own
-    shown = [float(e.attrib["data-cosine"]) for e in root.iter() if e.get("data-cosine")]
-    made = [figures.met(tiled=tiled) for tiled in (False, True)]
-    assert shown == [pytest.approx(c, abs=0.005) for panel in made for row in panel for c in row]
-    orders = [[row.index(max(row)) for row in panel] for panel in made]
-    assert orders == [[0, 0, 1, 1], [0, 1, 0, 1]]
-    assert all(max(row) > 1 - 1e-9 and min(row) < 0.5 for panel in made for row in panel)
-
-
-@pytest.mark.parametrize(("tiled", "verdict"), [(False, "pass"), (True, "fail")])
-def test_the_checker_sees_what_the_figure_of_the_stages_shows(tiled, verdict):
-    report = check_module(figures.Grouped(tiled=tiled), embed_dim=figures.EMBED_DIM)
-    assert verdicts(report)["group order"] == verdict
-
-
-def test_the_tables_hold_what_was_measured_and_all_hosts():
-    lines = tables.hosts("en").splitlines()[2:]
-    made = [(form, kind) for form in hosts.FORMS for kind in hosts.FORM_KINDS[form]]
-    for line, (form, kind) in zip(lines, made, strict=False):
-        _, bugs, before, now = (cell.strip(" |") for cell in line.split(" | "))
-        shown = sum(hosts.shows(form, kind, bug) for bug in hosts.BUGS)
-        assert int(bugs) == shown, (form, kind)
-        for cell, of in ((before, tables.BEFORE), (now, tables.NOW)):
-            counts = [of(name, part=form, group=kind) for name in ("caught", "named")]
-            assert [int(number) for number in re.findall(r"\d+", cell)] == counts
-    assert len([line for line in lines if line.startswith("|")]) == len(made)
+def test_the_table_of_scores_adds_up_the_groups():
+    assert {form: tables.groups(form) for form in hosts.FORMS} == {
+        form: list(hosts.FORM_KINDS[form]) for form in hosts.FORMS
+    }
+    for form in hosts.FORMS:
+        for group in tables.groups(form):
+            shown = sum(hosts.shows(form, group, bug) for bug in hosts.BUGS)
+            assert tables.count("wrong", form, group) == shown, (form, group)
+    rows = tables.score("en").splitlines()[2 : 2 + len(tables.STRANGERS + tables.FORMS)]
+    for row, part in zip(rows, tables.STRANGERS + tables.FORMS, strict=True):
+        cells = [int(cell) for cell in row.strip("| ").split(" | ")[1:]]
+        of = tables.groups(part)
+        names = ("wrong", "caught", "named")
+        assert cells == [sum(tables.count(name, part, group) for group in of) for name in names]
 
 
 def test_the_command_on_the_page_fails_for_its_layer():

@@ -1,8 +1,4 @@
-"""What the checker says of the project's own wrong and right layers: counts, and seconds.
-
-The counts of the first edition's checker are kept as they were measured, on the morning of
-2026-11-22 by the same script, `python -m tests.testing.score`: that checker is here no more.
-"""
+"""What the checker says of the project's own wrong and right layers: counts, and seconds."""
 
 import statistics
 import warnings
@@ -12,7 +8,7 @@ import torch
 
 from attn_docs.testing import check_module
 from docs._kit.measure import one_thread
-from docs._kit.measured import Measurement, load, measurement
+from docs._kit.measured import Measurement, measurement
 from tests.testing import score
 
 with warnings.catch_warnings():  # of x-transformers, about a decorator of PyTorch's
@@ -69,9 +65,8 @@ def of_real_classes() -> Values:
 
 
 def measure() -> dict[str, Measurement]:
-    """Check all the layers that the project has; keep what the first edition came to."""
+    """Check all the layers that the project has."""
     with one_thread():
         values = [value for part in score.PARTS for value in of_part(part)] + of_real_classes()
     # no one operator does the work: a check calls a module in every way
-    now = measurement([value | {"kernel": "all"} for value in values], threads=1)
-    return {"first_edition": load(__file__)["first_edition"], "score": now}
+    return {"score": measurement([value | {"kernel": "all"} for value in values], threads=1)}

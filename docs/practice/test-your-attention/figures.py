@@ -5,14 +5,13 @@ from dataclasses import replace
 
 import drawsvg
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from attn_docs.examples.practice.test_your_attention import layer, right_module
 from attn_docs.exhibits.practice import causal_off_by_one
 from attn_docs.testing.formula import Hypothesis
 from attn_docs.testing.structure import Sources, reproduce
-from attn_docs.testing.trace import Tracer
-from docs._kit.draw import ACCENT, INK, ON_ACCENT, SOFT, canvas, finish, write
+from docs._kit.draw import ACCENT, INK, SOFT, canvas, finish, write
 from docs._kit.text import texts
 
 KEY = "practice-test-your-attention"
@@ -35,49 +34,6 @@ LAYERS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 SEEN = 5  # tokens in the figure of who sees whom
 SIDE, BETWEEN = 18, 42  # of a square there, and between two grids
-
-KV_HEADS, HEAD_DIM = 2, EMBED_DIM // HEADS
-CELL, ROW = 44, 30  # width and height of a cell of the figure of the stages
-
-
-class Grouped(nn.Module):
-    """Four query heads share two key heads, with queries and keys normalised before they meet."""
-
-    def __init__(self, *, tiled: bool) -> None:
-        super().__init__()
-        sizes = (EMBED_DIM, KV_HEADS * HEAD_DIM, KV_HEADS * HEAD_DIM)
-        self.q, self.k, self.v = (nn.Linear(EMBED_DIM, size) for size in sizes)
-        self.out, self.tiled = nn.Linear(EMBED_DIM, EMBED_DIM), tiled
-
-    def share(self, x: Tensor) -> Tensor:
-        """Return (batch, heads, n, d) with a key or value head for each query head."""
-        group = HEADS // KV_HEADS
-        return x.repeat(1, group, 1, 1) if self.tiled else x.repeat_interleave(group, 1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Attend, with scores between normalised queries and keys."""
-        q, k, v = (f(x).unflatten(-1, (-1, HEAD_DIM)) for f in (self.q, self.k, self.v))
-        q, k, v = (t.transpose(1, 2) for t in (q, k, v))
-        q, k = (nn.functional.rms_norm(t, (HEAD_DIM,)) for t in (q, k))
-        weights = (q @ self.share(k).mT / HEAD_DIM**0.5).softmax(-1)
-        return self.out((weights @ self.share(v)).transpose(1, 2).flatten(2))
-
-
-def met(*, tiled: bool) -> list[list[float]]:
-    """Return how alike the keys that each query head met and each key head of the layer are.
-
-    It is the mean over the tokens of the cosine, without its sign: 1 for one direction.
-    """
-    torch.manual_seed(0)
-    module = Grouped(tiled=tiled).double()
-    with Tracer(module, LENGTH) as tracer:
-        module(torch.randn(1, LENGTH, EMBED_DIM, dtype=torch.float64))
-    (attended,) = tracer.finished()
-    (layer,) = (layer for layer in tracer.layers if layer.name.startswith("k."))
-    put_out = layer.output.unflatten(-1, (KV_HEADS, HEAD_DIM)).transpose(0, 1).detach()
-    alike = torch.cosine_similarity(attended.key[:, None], put_out[None], dim=-1)
-    found: list[list[float]] = alike.abs().mean(-1).tolist()
-    return found
 
 
 def tensors() -> tuple[Tensor, Tensor, Tensor]:
@@ -133,38 +89,6 @@ def search(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-search", text["title"], desc)
 
 
-def stages(language: str) -> str:
-    """Draw which key heads the query heads met, in a right layer and in a tiled one."""
-    text = texts(__file__, "stages", language)
-    drawing = canvas(340, 206)
-    panels = {"right": met(tiled=False), "tiled": met(tiled=True)}
-    for head in range(HEADS):
-        label = text["head"].format(number=head + 1)
-        write(drawing, label, 1, 74 + (ROW + 4) * head, 12, text_anchor="start")
-    said = []
-    for panel, (name, alike) in enumerate(panels.items()):
-        left = 122 + 122 * panel
-        write(drawing, text[name], left + CELL + 2, 10, 12, font_weight="bold")
-        for column in range(KV_HEADS):
-            label = text["key"].format(number=column + 1)
-            write(drawing, label, left + (CELL + 4) * column + CELL / 2, 40, 12)
-        for head, row in enumerate(alike):
-            for column, cosine in enumerate(row):
-                same = cosine > 1 - 1e-6
-                x, y = left + (CELL + 4) * column, 59 + (ROW + 4) * head
-                fill = {"fill": ACCENT} if same else {"fill": SOFT}
-                place = (x, y, CELL, ROW)
-                drawing.append(drawsvg.Rectangle(*place, rx=4, **fill, data_cosine=f"{cosine:.2f}"))
-                look = {"fill": ON_ACCENT, "font_weight": "bold"} if same else {}
-                write(drawing, f"{cosine:.2f}", x + CELL / 2, y + ROW / 2, 12, **look)
-        order = text["comma"].join(
-            str(max(range(KV_HEADS), key=row.__getitem__) + 1) for row in alike
-        )
-        said.append(text["row"].format(name=text[name], order=order))
-    desc = text["desc"].format(panels=text["join"].join(said))
-    return finish(drawing.as_svg(header=""), f"{KEY}-stages", text["title"], desc)
-
-
 def depends(attend: Callable[[Tensor], Tensor]) -> list[list[bool]]:
     """Return whether each output (row) has a gradient at each input token (column)."""
     torch.manual_seed(0)
@@ -201,4 +125,4 @@ def seen(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-seen", text["title"], desc)
 
 
-FIGURES: dict[str, Callable[[str], str]] = {"seen": seen, "search": search, "stages": stages}
+FIGURES: dict[str, Callable[[str], str]] = {"seen": seen, "search": search}

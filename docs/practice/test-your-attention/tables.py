@@ -15,7 +15,7 @@ from docs._kit.measured import load
 from docs._kit.text import texts
 
 STORED = load(__file__)
-BEFORE, NOW = STORED["first_edition"], STORED["score"]
+NOW = STORED["score"]
 FORMS = ("masked", "decoder", "encoder")
 STRANGERS = ("strangers", "functions", "hard")
 COMMAND = """\
@@ -59,22 +59,6 @@ def command(_: str) -> str:
     return f"```console\n{shown}\n```"
 
 
-def hosts(language: str) -> str:
-    """Return how many of the bugs were caught and named in each host, before and now."""
-    text = texts(__file__, "hosts", language)
-    rows = []
-    for form in FORMS:
-        for group in groups(form):
-            before, now = (
-                [int(of(name, part=form, group=group)) for name in ("caught", "named")]
-                for of in (BEFORE, NOW)
-            )
-            shown = (text["pair"].format(caught=c, named=n) for c, n in (before, now))
-            name = text["row"].format(form=text[form], host=text[group])
-            rows.append((name, str(count("wrong", form, group)), *shown))
-    return f"{table(text['header'], rows)}\n\n{NOW.caption(text['caption'], language)}"
-
-
 def score(language: str) -> str:
     """Return how much wrong code was caught: what others had written, then the planted bugs."""
     text = texts(__file__, "score", language)
@@ -99,7 +83,6 @@ TABLES = {
     "missed": missed,
     "command": command,
     "properties": properties,
-    "hosts": hosts,
     "score": score,
 }
 
