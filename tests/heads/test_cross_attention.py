@@ -14,7 +14,6 @@ from torch import Tensor
 from attn_docs import CrossAttention, MultiHeadAttention, SelfAttention, padding_mask
 from tests.kit import load_exhibit, normal
 
-
 proof = settings(derandomize=True, deadline=None, max_examples=25)
 BATCH, N, M, INPUT, CONTEXT, SIZE = 2, 3, 5, 6, 8, 4
 LENGTHS = [5, 2]
