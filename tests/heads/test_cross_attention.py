@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from attn_docs import CrossAttention, MultiHeadAttention, SelfAttention, padding_mask
-from docs._tools.page import page_module
 from tests.kit import load_exhibit, normal
-
-tables = page_module("heads/cross-attention", "tables")
 
 proof = settings(derandomize=True, deadline=None, max_examples=25)
 BATCH, N, M, INPUT, CONTEXT, SIZE = 2, 3, 5, 6, 8, 4
@@ -275,11 +272,6 @@ def test_what_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         call()
-
-
-def test_parameters_are_those_of_the_table() -> None:
-    count = sum(parameter.numel() for parameter in layer().parameters())
-    assert count == tables.parameters(INPUT, CONTEXT, SIZE)
 
 
 # --- exhibits --------------------------------------------------------------------------------

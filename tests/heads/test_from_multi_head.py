@@ -515,7 +515,7 @@ def test_the_example_and_the_table_measure_the_same() -> None:
 
 
 def test_the_stored_losses_are_those_of_the_models() -> None:
-    for method, kv_heads, seed in (("none", 4, 0), ("mean", 2, 0), ("first", 1, 1)):
+    for method, kv_heads, seed in (("none", 4, 0), ("mean", 2, 0), ("first", 2, 1)):
         losses = conversion.losses(method, kv_heads, seed)
         for step in conversion.AT:
             stored = tables.spread(method, kv_heads, step)
@@ -527,13 +527,10 @@ def test_the_measurement_says_what_the_page_says() -> None:
     def mean(method: str, kv_heads: int, step: int) -> float:
         return statistics.mean(tables.spread(method, kv_heads, step))
 
-    for kv_heads in (2, 1):
-        for step in conversion.AT:
-            before = mean("none", 4, step)
-            found = [mean(method, kv_heads, step) for method in conversion.METHODS]
-            assert before < found[0] < found[2]
-            assert found[1] < found[2]
-            assert found[0] < found[1] or kv_heads == 1
+    for step in conversion.AT:
+        before = mean("none", 4, step)
+        found = [mean(method, 2, step) for method in conversion.METHODS]
+        assert before < found[0] < found[1] < found[2]
     before, at_once = mean("none", 4, 0), mean("mean", 2, 0)
     later = mean("mean", 2, conversion.MORE)
     assert later - before < (at_once - before) / 4  # most of the damage is repaired
@@ -577,7 +574,7 @@ def test_the_numbers_are_those_of_the_model() -> None:
     assert conversion.tested(conversion.attention()) == pytest.approx(before[0], abs=1e-4)
     assert (numbers["cache_32"], numbers["cache_8"]) == ("512 KiB", "128 KiB")
     for language in ("en", "zh"):
-        assert tables.repaired(language).count("\n| ") == 10
+        assert tables.repaired(language).count("\n| ") == 6
 
 
 # --- the formulas of the page -----------------------------------------------------------------

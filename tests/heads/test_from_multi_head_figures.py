@@ -43,29 +43,6 @@ def test_cells_are_the_rows_and_lines_join_the_heads_that_are_pooled(language: s
 
 
 @languages
-def test_curves_go_through_the_losses(language: str) -> None:
-    root = drawn("curves", language)
-    parts = {
-        group.attrib["data-part"]: group
-        for group in root.iter(f"{SVG}g")
-        if "data-part" in group.attrib
-    }
-    assert parts.keys() == {"before", *conversion.METHODS}
-    points = {}
-    for name, part in parts.items():
-        (path,) = part.iter(f"{SVG}path")
-        numbers = [float(word) for word in path.attrib["d"].split() if word not in "ML"]
-        points[name] = list(zip(numbers[::2], numbers[1::2], strict=True))
-    steps, loss = (read_off(root, axis) for axis in "xy")
-    for method in conversion.METHODS:
-        assert [steps(x) for x, _ in points[method]] == pytest.approx(range(13), abs=0.01)
-        read = [loss(y) for _, y in points[method]]
-        assert read == pytest.approx(conversion.losses(method, 2), abs=0.001)
-    (before,) = {loss(y) for _, y in points["before"]}
-    assert before == pytest.approx(conversion.losses("none", 4)[0], abs=0.001)
-
-
-@languages
 def test_marks_stand_at_the_losses_of_the_choices(language: str) -> None:
     root = drawn("choice", language)
     loss = read_off(root, "x")

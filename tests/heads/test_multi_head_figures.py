@@ -77,23 +77,6 @@ def test_split_and_merge_says_what_it_draws(language: str) -> None:
 
 
 @languages
-def test_block_diagram_writes_each_shape(language: str) -> None:
-    root = parse(figures.FIGURES["block-diagram"](language))
-    written = [text.text for text in root.iter("text")]
-    for shape, times in {
-        "b × n × embed_dim": 2,
-        "b × m × kv_dim": 1,
-        "b × n × h·d": 2,
-        "b × m × h·d": 2,
-        "b × h × n × d": 2,
-        "b × h × m × d": 2,
-    }.items():
-        assert written.count(shape) == times
-    for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
-        assert written.count(name) == 1
-
-
-@languages
 def test_sentence_shows_both_heads(language: str) -> None:
     root = parse(figures.FIGURES["sentence"](language))
     groups = [group for group in root.iter("g") if "data-head" in group.attrib]
@@ -153,14 +136,9 @@ def test_the_sentences_on_the_trained_models_hold() -> None:
     better = [one < four for one, four in zip(tables.losses()[1], tables.losses()[4], strict=True)]
     assert better.count(True) == 1
     jobs = load(str(benchmark.__file__))["jobs"]
-    back = [
-        jobs("one before", layer=1, head=h) + jobs("two before", layer=1, head=h)
-        for h in (1, 2, 3, 4)
-    ]
-    assert [seen > 0.7 for seen in back] == [True, True, False, True]
-    rises = {(layer, h): tables.rise_without(layer, h) for layer in (1, 2) for h in (1, 2, 3, 4)}
-    assert max(rises, key=lambda head: rises[head]) == (1, 1)
-    assert min(rises, key=lambda head: rises[head]) == (1, 3)
+    before = [jobs("one before", layer=1, head=head) for head in (1, 4)]
+    assert min(before) > 0.8  # both look mostly at the same place, and one is missed far more
+    assert tables.rise_without(1, 1) > 5 * tables.rise_without(1, 4)
     parameters = {value["parameters"] for value in load(str(benchmark.__file__))["trained"].values}
     assert len(parameters) == 1
 

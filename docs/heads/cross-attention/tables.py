@@ -1,4 +1,4 @@
-"""What cross-attention costs, and what a small trained translator attends to."""
+"""What a small trained translator attends to, and the numbers of the sentences."""
 
 import torch
 from torch import Tensor
@@ -10,9 +10,6 @@ from docs._kit.markdown import table
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-INPUT_DIM = CONTEXT_DIM = 512
-OUTPUT_DIM = 64
-LENGTHS = ((128, 128), (1024, 1024), (128, 8192))
 LATIN = ("dormit", "feles", "somniat")  # of the worked example
 TRAINED = "heads/cross_attention/learned"  # the program that trains its translator
 TRANSLATED = ("the cat sleeps it dreams", "the small fox runs it sings")  # by the trained example
@@ -35,47 +32,6 @@ def learned() -> dict[str, tuple[list[str], Tensor]]:
     }
 
 
-def parameters(input_dim: int, context_dim: int, output_dim: int) -> int:
-    """Count the weights and biases of the three projections."""
-    return output_dim * (input_dim + 1) + 2 * output_dim * (context_dim + 1)
-
-
-def projection_flops(m: int) -> int:
-    """Count the operations that make keys and values of the context, a multiply-add as two."""
-    return 2 * 2 * m * CONTEXT_DIM * OUTPUT_DIM
-
-
-def attention_flops(n: int, m: int) -> int:
-    """Count the operations of QKᵀ and of weights times V."""
-    return 2 * 2 * n * m * OUTPUT_DIM
-
-
-def counted(operations: int) -> str:
-    """Return a number of operations in millions, M, or in thousands of these, G."""
-    millions = operations / 1e6
-    return f"{millions:.0f} M" if millions < 1000 else f"{millions / 1000:.1f} G"
-
-
-def cost(language: str) -> str:
-    """Return the operations of generating n tokens while attending to m."""
-    text = texts(__file__, "cost", language)
-    rows = (
-        (
-            f"{n:,}, {m:,}",
-            counted(projection_flops(m)),
-            counted(n * projection_flops(m)),
-            counted(attention_flops(n, m)),
-        )
-        for n, m in LENGTHS
-    )
-    caption = text["caption"].format(
-        inputs=INPUT_DIM,
-        size=OUTPUT_DIM,
-        parameters=parameters(INPUT_DIM, CONTEXT_DIM, OUTPUT_DIM),
-    )
-    return f"{table(text['header'], rows)}\n\n{caption}"
-
-
 def starts(language: str) -> str:
     """Return how many random starts translate the unseen pair rightly."""
     text = texts(__file__, "starts", language)
@@ -85,7 +41,7 @@ def starts(language: str) -> str:
     return f"{table(text['header'], rows)}\n\n{measured.caption(text['caption'], language)}"
 
 
-TABLES = {"cost": cost, "starts": starts}
+TABLES = {"starts": starts}
 
 
 def cached_bytes(positions: int, layers: int, size: int, dtype: torch.dtype) -> int:

@@ -3,15 +3,13 @@
 from collections.abc import Callable
 
 import drawsvg
-import matplotlib.style
 import torch
 
 from attn_docs import MultiHeadAttention, multi_head_to_grouped_query
-from docs._kit import chart
 from docs._kit.draw import ACCENT, INK, canvas, cells, finish, write
 from docs._kit.text import texts
 
-from .conversion import METHODS, MORE, choices, losses
+from .conversion import choices, losses
 
 KEY = "heads-from-multi-head"
 HEADS, KV_HEADS, SIZE, INPUT = 4, 2, 2, 4
@@ -56,47 +54,6 @@ def pooling(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-pooling", text["title"], text["desc"])
 
 
-def curves(language: str) -> str:
-    """Chart the loss of the three conversions while they are trained further."""
-    text, names = (texts(__file__, group, language) for group in ("curves", "methods"))
-    width, height = 352, 250
-    with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(width, height)
-        figure.text(0, 1 - 8 / height, text["axes"], va="center", size=12)
-        axes = chart.panel(figure, 26, 24, 232, 200)
-        axes.set_xlim(-0.3, 2 * MORE + 0.3)
-        axes.set_ylim(0.8, 3.0)
-        chart.set_ticks(axes, "x", {n: str(n) for n in (0, MORE, 2 * MORE)})
-        chart.set_ticks(axes, "y", {y: f"{y:g}" for y in (1, 1.5, 2, 2.5, 3)})
-        before = losses("none", 4)[0]
-        dots = {"color": chart.INK, "linestyle": (0, (1, 2)), "linewidth": 1.5}
-        axes.plot([0, 2 * MORE], [before, before], **dots, gid="part:before")
-        colours = {"mean": chart.ACCENT, "first": chart.ACCENT_2, "random": chart.INK}
-        places = {"none": before - 0.1}
-        for method in METHODS:
-            mine = losses(method, 2)
-            axes.plot(
-                range(len(mine)), mine, color=colours[method], linewidth=2, gid=f"part:{method}"
-            )
-            below = max(places.values())
-            places[method] = max(mine[-1], below + 0.17)  # labels a line apart
-        for name, y in places.items():
-            top = 24 + 200 * (3.0 - y) / 2.2
-            figure.text(264 / width, 1 - top / height, names[name], va="center", size=12)
-        desc = text["desc"].format(
-            before=f"{before:.2f}",
-            lines=text["comma"].join(
-                text["line"].format(
-                    name=names[method],
-                    start=f"{losses(method, 2)[0]:.2f}",
-                    end=f"{losses(method, 2)[-1]:.2f}",
-                )
-                for method in METHODS
-            ),
-        )
-        return chart.finish(figure, f"{KEY}-curves", text["title"], desc)
-
-
 def place(value: float) -> float:
     """Return where a loss stands from left to right."""
     return 20 + (value - 0.9) / 1.6 * 300
@@ -136,6 +93,5 @@ def choice(language: str) -> str:
 
 FIGURES: dict[str, Callable[[str], str]] = {
     "pooling": pooling,
-    "curves": curves,
     "choice": choice,
 }

@@ -63,6 +63,7 @@ def numbers() -> dict[str, str]:
         | {
             "before": f"{statistics.mean(spread('none', HEADS, 0)):.2f}",
             "mean_at_once": f"{statistics.mean(spread('mean', 2, 0)):.2f}",
+            "none_later": f"{statistics.mean(spread('none', HEADS, MORE)):.2f}",
             "mean_later": f"{statistics.mean(spread('mean', 2, MORE)):.2f}",
             "first_wins": str(sum(gap < 0 for gap in gaps)),
             "gap": f"{statistics.mean(gaps):.2f} ± {statistics.stdev(gaps):.2f}",

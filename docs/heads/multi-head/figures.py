@@ -12,13 +12,12 @@ from torch.nn import functional
 from attn_docs import attention_weights, merge_heads, split_heads
 from attn_docs.sentence import FEATURES, embeddings, projections
 from attn_docs.sentence import WORDS as TOKENS
-from docs._kit import chart, draw
+from docs._kit import chart
 from docs._kit.draw import (
     ACCENT,
     INK,
     SHADE,
     arrow,
-    box,
     canvas,
     cells,
     finish,
@@ -94,53 +93,6 @@ def _words(drawing: drawsvg.Drawing, x: float, y: float) -> None:
 
 def _rows(numbers: Tensor, comma: str) -> str:
     return comma.join(f"[{' '.join(f'{number:g}' for number in row)}]" for row in numbers.tolist())
-
-
-def block_diagram(language: str) -> str:
-    """Draw the layer from x and context to the output, a shape on every arrow."""
-    text, stages = (
-        texts(__file__, "block_diagram", language),
-        texts(draw.__file__, "stages", language),
-    )
-    drawing = canvas(340, 470)
-    outline = {"fill": "none", "stroke": INK, "stroke_width": 1.25}
-    box(drawing, 1, 1, 114, 42, **outline)
-    box(drawing, 123, 1, 216, 42, **outline)
-    for name, shape, x in (
-        ("x", "b × n × embed_dim", 58),
-        (text["context"], "b × m × kv_dim", 231),
-    ):
-        write(drawing, name, x, 13, font_weight="bold")
-        write(drawing, shape, x, 31, 11)
-    for name, length, left in (("q_proj", "n", 1), ("k_proj", "m", 123), ("v_proj", "m", 235)):
-        x = left + 12
-        arrow(drawing, (x, 45), (x, 61))
-        box(drawing, left, 63, 104, 30)
-        write(drawing, name, left + 52, 78, font_weight="bold")
-        arrow(drawing, (x, 95), (x, 127))
-        write(drawing, f"b × {length} × h·d", x + 6, 109, 11, text_anchor="start")
-        arrow(drawing, (x, 161), (x, 193))
-        write(drawing, f"b × h × {length} × d", x + 6, 175, 11, text_anchor="start")
-    box(drawing, 1, 129, 338, 30)
-    write(drawing, stages["split"], 170, 144, font_weight="bold")
-    for shift in (16, 8, 0):
-        box(drawing, 1 + shift, 195 + shift, 322, 58, stroke=INK, stroke_width=0.75)
-    write(drawing, text["attend"], 162, 214, font_weight="bold")
-    attention = " · ".join(stages[name] for name in ("score", "mask", "normalise", "mix"))
-    write(drawing, attention, 162, 234, 12)
-    for shape, name, y in (
-        ("b × h × n × d", stages["merge"], 307),
-        ("b × n × h·d", "out_proj", 367),
-    ):
-        arrow(drawing, (170, y - (36 if y == 307 else 28)), (170, y - 2))
-        write(drawing, shape, 178, y - 16, 11, text_anchor="start")
-        box(drawing, 85, y, 170, 30)
-        write(drawing, name, 170, y + 15, font_weight="bold")
-    arrow(drawing, (170, 399), (170, 423))
-    box(drawing, 85, 425, 170, 42, **outline)
-    write(drawing, text["output"], 170, 437, font_weight="bold")
-    write(drawing, "b × n × embed_dim", 170, 455, 11)
-    return finish(drawing.as_svg(header=""), f"{KEY}-block-diagram", text["title"], text["desc"])
 
 
 def sentence_weights() -> list[Tensor]:
@@ -279,6 +231,5 @@ FIGURES: dict[str, Callable[[str], str]] = {
     "sentence": sentence,
     "how-many": how_many,
     "split-and-merge": split_and_merge,
-    "block-diagram": block_diagram,
     "attention-maps": attention_maps,
 }

@@ -14,7 +14,3 @@ second = attend(query[:, 1:], key[:, 1:], value[:, 1:])  # head 2 has column 2
 both = torch.cat([first, second], dim=-1)
 print(both)
 #> tensor([[4.8940, 3.8940]])
-
-out_proj = torch.tensor([[1.0, 1.0], [1.0, -1.0]])
-print(both @ out_proj)  # the sum and the difference of the heads' answers
-#> tensor([[8.7880, 1.0000]])
