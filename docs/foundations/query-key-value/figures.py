@@ -80,7 +80,7 @@ def words(language: str) -> str:
     line = {"stroke": INK, "stroke_width": 2}
     middle = left + 4 * width
     drawing.append(drawsvg.Line(middle, top - 4, middle, top + 5 * height, **line))
-    return finish(drawing.as_svg(header=""), f"{KEY}-words", text["title"], text["desc"], zoom=1.4)
+    return finish(drawing.as_svg(header=""), f"{KEY}-words", text["title"], text["desc"], zoom=1.3)
 
 
 def _ones(
@@ -221,7 +221,7 @@ def _value(
     drawing: drawsvg.Drawing, source: int, weight: float, value: list[float], text: dict
 ) -> None:
     """Draw one value as three outlined bars, filled up to its weight's share."""
-    left, floor = 2 + 101 * source, 50 + _UNIT
+    left, floor = 2 + 97 * source, 50 + _UNIT
     write(drawing, f"{text['name']} {source + 1}", left + 46, 8, font_weight="bold")
     write(drawing, f"{text['weight']} {weight:g}", left + 46, 28, 12)
     for component, number in enumerate(value):
@@ -242,17 +242,17 @@ def _value(
 
 def _output(drawing: drawsvg.Drawing, shares: Tensor, text: dict) -> None:
     """Draw the filled shares stacked into the output's three components."""
-    left, floor = 305, 50 + _UNIT
-    write(drawing, text["output"], left + 46, 8, font_weight="bold")
+    left, floor = 295, 50 + _UNIT
+    write(drawing, text["output"], left + 51, 8, font_weight="bold")
     for component, column in enumerate(shares.T.tolist()):
-        x, level = left + 3 + 30 * component, float(floor)
+        x, level = left + 4 + 34 * component, float(floor)
         for source, share in enumerate(column):
             level -= _UNIT * share
             place = {"data_source": source, "data_component": component, "data_stacked": "true"}
             bar = (x, level, 26, _UNIT * share)
             drawing.append(drawsvg.Rectangle(*bar, **_SOURCES[source], **place))
         write(drawing, f"{sum(column):.2f}", x + 13, floor + 13, 12, font_weight="bold")
-    drawing.append(drawsvg.Line(left, floor, left + 92, floor, stroke=INK))
+    drawing.append(drawsvg.Line(left, floor, left + 102, floor, stroke=INK))
 
 
 def _list(numbers: list[float]) -> str:
