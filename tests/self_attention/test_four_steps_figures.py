@@ -1,4 +1,4 @@
-"""The figures on self-attention show the matrices, splits, weights and times they claim."""
+"""The figures on self-attention show the matrices, weights and times they claim."""
 
 import re
 from types import SimpleNamespace
@@ -6,16 +6,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import torch
-from torch import Tensor, nn
 from torch.nn.functional import pad
-from transformers import BloomConfig, FalconConfig, GPTNeoXConfig
-from transformers.models.bloom.modeling_bloom import BloomAttention
-from transformers.models.falcon.modeling_falcon import FalconAttention
-from transformers.models.gpt_neox.modeling_gpt_neox import GPTNeoXAttention
 
-from attn_docs import FusedSelfAttention, SelfAttention
-from attn_docs.exhibits.self_attention import interleaved_view
-from attn_docs.self_attention import four_steps
+from attn_docs import SelfAttention
 from attn_docs.sentence import MEANINGS, WORDS, embeddings, projections
 from docs._kit.measured import load
 from docs._tools.page import page_module
@@ -125,67 +118,6 @@ def test_rows_and_columns_are_named(language: str) -> None:
         above = [t for t in texts(root) if line[0].y - 16 < t.y < line[0].y]
         found = [[t.text for t in above if c.x < t.x < c.x + c.width] for c in line]
         assert found == [[column] for column in wanted]
-
-
-def shown(way: str, language: str) -> list[int]:
-    row = sorted(cells(named(parse("split", language), "data-way", way)), key=lambda cell: cell.x)
-    return ["qkv".index(c.inside[0][0]) * 4 + "₁₂₃₄".index(c.inside[0][1]) for c in row]
-
-
-@languages
-def test_the_split_is_what_the_code_does(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ask the layers: the fused outputs are made to be 0 to 11, and the parts are caught."""
-    caught: list[Tensor] = []
-
-    def attend(*parts: Tensor, **_: object) -> Tensor:
-        caught[:] = [part.movedim(1, -2) for part in parts] if parts[0].dim() == 4 else parts
-        return parts[-1]
-
-    def taken(module: nn.Module, numbers: list[int]) -> list[int]:
-        with torch.no_grad():
-            module.qkv_proj.weight.zero_()
-            module.qkv_proj.bias.copy_(torch.tensor(numbers))
-        module(torch.zeros(1, 1, 1))
-        return [int(place) for part in caught for place in part.flatten().tolist()]
-
-    monkeypatch.setattr(four_steps, "scaled_dot_product_attention", attend)
-    monkeypatch.setattr(interleaved_view.F, "scaled_dot_product_attention", attend)
-    blocks, by_head = (
-        FusedSelfAttention(1, 4),
-        interleaved_view.SelfAttention(1, 4, num_heads=figures.HEADS),
-    )
-    assert taken(blocks, shown("blocks", language)) == list(range(12))
-    assert taken(by_head, shown("heads", language)) == list(range(12))
-    assert taken(by_head, list(range(12))) == shown("taken", language)
-
-
-def test_bloom_falcon_and_gpt_neox_store_the_order_that_the_figure_says() -> None:
-    stored = torch.tensor(figures.splits()["heads"]).flatten()  # place i holds this of q, k, v
-    parts = torch.arange(12).view(3, 1, 1, figures.HEADS, 2)  # q, k and v, as b n h d
-    bloom = BloomAttention(BloomConfig(hidden_size=4, n_head=2), layer_idx=0)
-    split = [part.transpose(1, 2) for part in bloom._reshape(stored.view(1, 1, 12))]
-    assert torch.equal(torch.stack(split), parts)
-    config = FalconConfig(hidden_size=4, num_attention_heads=2, multi_query=False)
-    falcon = FalconAttention(config, layer_idx=0)
-    assert torch.equal(torch.stack(falcon._split_heads(stored.view(1, 1, 12))), parts)
-    config = FalconConfig(  # a group: two query heads, and the key and the value that they share
-        hidden_size=8, num_attention_heads=4, num_kv_heads=2, new_decoder_architecture=True
-    )
-    query, key, value = FalconAttention(config, layer_idx=0)._split_heads(
-        torch.arange(16).view(1, 1, 16)
-    )
-    assert query.flatten().tolist() == [0, 1, 2, 3, 8, 9, 10, 11]
-    assert key.flatten().tolist() == [4, 5, 4, 5, 12, 13, 12, 13]
-    assert value.flatten().tolist() == [6, 7, 6, 7, 14, 15, 14, 15]
-    neox = GPTNeoXAttention(GPTNeoXConfig(hidden_size=4, num_attention_heads=2), layer_idx=0)
-    with torch.no_grad():
-        neox.query_key_value.weight.zero_()
-        neox.query_key_value.bias.copy_(stored)
-        neox.dense.weight.copy_(torch.eye(4))
-        neox.dense.bias.zero_()
-    still = torch.ones(1, 1, 2), torch.zeros(1, 1, 2)  # cosine and sine: nothing is rotated
-    output, _ = neox(torch.zeros(1, 1, 4), None, position_embeddings=still)
-    assert output.flatten().tolist() == parts[2].flatten().tolist()  # one word: its value
 
 
 @languages

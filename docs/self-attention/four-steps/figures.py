@@ -1,6 +1,5 @@
 """Figures of the chapter on self-attention in four steps."""
 
-import itertools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,9 +13,7 @@ from attn_docs import attention_weights, scaled_dot_product_attention
 from attn_docs.sentence import WORDS, embeddings, projections
 from docs._kit import chart
 from docs._kit.draw import (
-    ACCENT,
     ACCENT_2,
-    INK,
     SHADE,
     canvas,
     cells,
@@ -100,7 +97,7 @@ def layer(language: str) -> str:
         for name, matrix in matrices().items()
     }
     desc = text["desc"].format(**shown)
-    return finish(drawing.as_svg(header=""), f"{KEY}-projections", text["title"], desc, zoom=1.5)
+    return finish(drawing.as_svg(header=""), f"{KEY}-projections", text["title"], desc, zoom=1.4)
 
 
 def _matrix(drawing: drawsvg.Drawing, name: str, matrix: Tensor, place: _Place) -> None:
@@ -119,65 +116,6 @@ def _matrix(drawing: drawsvg.Drawing, name: str, matrix: Tensor, place: _Place) 
 def _say(matrix: Tensor, digits: int) -> str:
     rows = (", ".join(f"{number:.{digits}f}" for number in row) for row in matrix.tolist())
     return "; ".join(rows)
-
-
-_FILLS = (
-    {"fill": ACCENT, "fill_opacity": SHADE},
-    {"fill": "none"},
-    {"fill": ACCENT_2, "fill_opacity": 0.3},
-)
-
-
-HEADS = 2
-
-
-def splits() -> dict[str, list[list[int]]]:
-    """Return the twelve numbers of a word in both orders, and one order read as the other.
-
-    The first two are the orders in which layers store them, in blocks and head by head. The last
-    is what becomes query, key and value if blocks are read head by head.
-    """
-    places = torch.arange(12)
-    return {
-        "blocks": places.view(3, 4).tolist(),
-        "heads": places.view(3, HEADS, -1).transpose(0, 1).flatten(1).tolist(),
-        "taken": places.view(HEADS, 3, -1).transpose(0, 1).flatten(1).tolist(),
-    }
-
-
-def split(language: str) -> str:
-    """Draw two orders of the fused layer's numbers, and what comes of mistaking them."""
-    text = texts(__file__, "split", language)
-    drawing = canvas(340, 250)
-    said = {}
-    for index, (way, groups) in enumerate(splits().items()):
-        top, names = 86 * index, text["heads_of" if way == "heads" else "parts"]
-        write(drawing, text[way], 170, top + 8, 12, font_weight="bold")
-        _numbers(drawing, way, groups, top + 42)
-        width = 339 / len(groups)
-        for group, name in enumerate(names):
-            write(drawing, name, (group + 0.5) * width, top + 28, 12)
-        said[way] = text["join"].join(
-            text["takes"].format(part=name, numbers=" ".join(map(_name, places)))
-            for name, places in zip(names, groups, strict=True)
-        )
-    return finish(
-        drawing.as_svg(header=""), f"{KEY}-split", text["title"], text["desc"].format(**said)
-    )
-
-
-def _numbers(drawing: drawsvg.Drawing, way: str, groups: list[list[int]], top: float) -> None:
-    cells_of = drawsvg.Group(data_way=way)
-    for index, place in enumerate(itertools.chain(*groups)):
-        x = 3 + 27 * index + 5 * (index // len(groups[0])) + (3 if len(groups) == 2 else 0)
-        look = {"stroke": INK, "stroke_opacity": 0.5, **_FILLS[place // 4]}
-        cells_of.append(drawsvg.Rectangle(x, top, 27, 26, **look))
-        write(cells_of, _name(place), x + 13.5, top + 13, 12)
-    drawing.append(cells_of)
-
-
-def _name(place: int) -> str:
-    return "qkv"[place // 4] + "₁₂₃₄"[place % 4]
 
 
 def dropout_maps() -> dict[str, Tensor]:
@@ -294,7 +232,6 @@ def numbers() -> dict[str, str]:
 
 FIGURES: dict[str, Callable[[str], str]] = {
     "projections": layer,
-    "split": split,
     "dropout": dropout,
     "fused": fused,
 }

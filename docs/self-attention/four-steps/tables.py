@@ -15,10 +15,8 @@ from attn_docs import (
 )
 from attn_docs.sentence import WORDS
 from docs._kit.markdown import table
-from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .benchmark import ROUNDS, SIZES
 from .figures import matrices, sentence_weights
 
 EXAMPLES = Path(__file__).parents[3] / "attn_docs/examples/self_attention/four_steps"
@@ -94,23 +92,6 @@ def cost(language: str) -> str:
     return table(header, rows)
 
 
-def fused(language: str) -> str:
-    """Return the measured times and peaks of three layers and of one, a row for each size."""
-    text, found = texts(__file__, "fused_table", language), load(__file__)["fused"]
-    rows = []
-    for sizes in SIZES:
-        of = dict(zip(("batch", "words", "size"), sizes, strict=True))
-        rows.append(
-            (
-                " × ".join(f"{size:,}" for size in sizes),
-                *(f"{found('time', run=run, **of):.2f}×" for run in ("forward", "both")),
-                *(f"{found('peak', layers=layers, **of):,.0f} KiB" for layers in (3, 1)),
-            )
-        )
-    caption = found.caption(text["caption"].format(rounds=ROUNDS), language)
-    return f"{table(text['header'], rows)}\n\n{caption}"
-
-
 _STEPS = ("grow_1", "grow_2", "grow_3", "grow_4")  # the class after each of the four steps
 
 
@@ -129,7 +110,6 @@ def step(number: int) -> str:
 
 TABLES = {
     "cost": cost,
-    "fused": fused,
     **{f"step-{n}": (lambda language, n=n: step(n)) for n in (2, 3, 4)},  # noqa: ARG005
 }
 
