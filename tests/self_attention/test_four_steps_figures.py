@@ -1,4 +1,4 @@
-"""The figures on self-attention show the matrices, weights and times they claim."""
+"""The figures on self-attention show the numbers, weights and times they claim."""
 
 import re
 from types import SimpleNamespace
@@ -9,7 +9,7 @@ import torch
 from torch.nn.functional import pad
 
 from attn_docs import SelfAttention
-from attn_docs.sentence import MEANINGS, WORDS, embeddings, projections
+from attn_docs.sentence import MEANINGS, embeddings, projections
 from docs._kit.measured import load
 from docs._tools.page import page_module
 from tests import kit
@@ -69,55 +69,42 @@ def grid(group: ET.Element) -> list[list[SimpleNamespace]]:
 
 
 @languages
-@pytest.mark.parametrize("name", sorted(figures.matrices()))
-def test_each_matrix_shows_its_numbers_and_shades_them(name: str, language: str) -> None:
-    seen, matrix = (
-        grid(named(parse("projections", language), "data-matrix", name)),
-        figures.matrices(),
-    )
-    values = matrix[name].tolist()
-    assert [len(row) for row in seen] == [len(row) for row in values]
-    largest = max(map(max, values))
-    for line, row in zip(seen, values, strict=True):
-        for cell, value in zip(line, row, strict=True):
+def test_each_row_of_it_shows_its_numbers_and_shades_them(language: str) -> None:
+    mean = SelfAttention(8, 4, scale=3**-0.5).double().requires_grad_(False)
+    x = embeddings().double()
+    for name, matrix in zip("qkv", projections(6.0), strict=True):
+        layer = mean.get_submodule(f"{name}_proj")
+        layer.weight.copy_(pad(matrix, (0, 4 - matrix.size(1))).T)
+        layer.bias.zero_()
+    found = mean(x[None])[0, 3].tolist()
+    wide = [0.0] * 4 + found
+    it = x[3].tolist()
+    added = [a + b for a, b in zip(it, wide, strict=True)]
+    root = parse("widened", language)
+    for name, values in (("mean", found), ("wide", wide), ("input", it), ("sum", added)):
+        (line,) = grid(named(root, "data-row", name))
+        assert len(line) == len(values)
+        for cell, value in zip(line, values, strict=True):
             assert len(cell.inside) == 1
             assert float(cell.inside[0]) == pytest.approx(value, abs=0.005)
             opacity = float(cell.element.attrib["fill-opacity"])
-            assert opacity == pytest.approx(0.45 * value / largest, abs=0.006)
-
-
-def test_the_matrices_are_those_of_the_module() -> None:
-    module = SelfAttention(8, 4, scale=3**-0.5).double().requires_grad_(False)
-    found, x = figures.matrices(), embeddings().double()
-    for name, matrix in zip("qkv", projections(6.0), strict=True):
-        layer = module.get_submodule(f"{name}_proj")
-        layer.weight.copy_(pad(matrix, (0, 4 - matrix.size(1))).T)
-        layer.bias.zero_()
-    it = slice(3, 4)
-    torch.testing.assert_close(module(x[None])[0, it], found["output"], rtol=0, atol=1e-12)
-    assert torch.equal(found["query"], module.q_proj(x)[it, :3])
+            assert opacity == pytest.approx(0.45 * value / max(values), abs=0.006)
 
 
 @languages
-def test_rows_and_columns_are_named(language: str) -> None:
-    root = parse("projections", language)
-    keys = grid(named(root, "data-matrix", "key"))
-    for line, word in zip(keys, WORDS, strict=True):
-        y, height = line[0].y, line[0].height
-        beside = [t.text for t in texts(root) if t.x < line[0].x and y < t.y < y + height]
-        assert beside == [word]
-    kinds = {"en": ("det.", "noun", "verb"), "zh": ("限定", "名词", "动词")}[language]
-    meanings = {"en": MEANINGS, "zh": ("特指", "动物", "睡着", "做梦")}[language]
-    for name, wanted in (
-        ("query", kinds),
-        ("key", kinds),
-        ("value", meanings),
-        ("output", meanings),
-    ):
-        line = grid(named(root, "data-matrix", name))[0]
-        above = [t for t in texts(root) if line[0].y - 16 < t.y < line[0].y]
-        found = [[t.text for t in above if c.x < t.x < c.x + c.width] for c in line]
-        assert found == [[column] for column in wanted]
+def test_columns_of_it_are_named(language: str) -> None:
+    root = parse("widened", language)
+    kinds = {
+        "en": ["determiner", "noun", "verb", "pronoun"],
+        "zh": ["限定词", "名词", "动词", "代词"],
+    }[language]
+    meanings = {"en": [*MEANINGS], "zh": ["特指", "动物", "睡着", "做梦"]}[language]
+    (line,) = grid(named(root, "data-row", "sum"))
+    above = [t for t in texts(root) if t.y < 40]
+    found = [[t.text for t in above if c.x < t.x < c.x + c.width] for c in line]
+    assert found == [[column] for column in kinds + meanings]
+    (mean,) = grid(named(root, "data-row", "mean"))
+    assert [c.x for c in mean] == [c.x for c in line[4:]]
 
 
 @languages
@@ -187,10 +174,16 @@ def test_the_chart_shows_the_measured_table(language: str) -> None:
 def test_a_step_is_shown_as_what_it_changes_in_the_whole_class(number):
     lines = tables.step(number).splitlines()[1:-1]
     names = ("grow_1", "grow_2", "grow_3", "grow_4")
-    for signs, name in (("-", names[number - 2]), ("+", names[number - 1])):
+    before, after = (tables.class_of(name) for name in names[number - 2 : number])
+    for signs, whole, other in (("-", before, after), ("+", after, before)):
         shown = [line[1:] for line in lines if not line or line[0] in f" {signs}"]
-        assert shown == tables.class_of(name)
-        assert any(line.startswith(signs) for line in lines)
+        if number == 4:  # the whole class stands below it
+            left = iter(whole)
+            assert all(line in left for line in shown if line != "…")
+        else:
+            assert shown == whole
+        changed = [line[1:] for line in lines if line.startswith(signs)]
+        assert changed == [line for line in whole if line not in other]
 
 
 def test_the_class_ends_before_the_program_that_tries_it():

@@ -14,6 +14,7 @@ from attn_docs.sentence import WORDS, embeddings, projections
 from docs._kit import chart
 from docs._kit.draw import (
     ACCENT_2,
+    INK,
     SHADE,
     canvas,
     cells,
@@ -27,26 +28,18 @@ from .benchmark import SIZES
 
 KEY = "self-attention-four-steps"
 X = embeddings().double()
+IT = WORDS.index("it")
 W_Q, W_K, W_V = (matrix.double() for matrix in projections(6.0))
 COINS = ("11011", "11101", "01111", "10111", "11110")  # a row for each query: 0 is dropped
 KEEP = torch.tensor([[float(coin) for coin in row] for row in COINS]).double()
 DROPOUT = 0.5
-SHOWN = [WORDS.index("cat"), WORDS.index("it")]  # queries in the maps of dropout
+SHOWN = [WORDS.index("cat"), IT]  # queries in the maps of dropout
 SOFTER = 1 / 3  # of the queries' length in the maps of dropout: no weight rounds to zero
 
 
-def matrices() -> dict[str, Tensor]:
-    """Return every matrix on the way of "it", the query, to its output."""
-    it = [WORDS.index("it")]
-    query, key, value = X[it] @ W_Q, X @ W_K, X @ W_V
-    return {
-        "query": query,
-        "key": key,
-        "score": (query @ key.mT / math.sqrt(3)).mT,
-        "weight": attention_weights(query, key).mT,
-        "value": value,
-        "output": scaled_dot_product_attention(query, key, value),
-    }
+def scores_of_it() -> Tensor:
+    """Return the scaled scores of "it" with each key."""
+    return X[IT] @ W_Q @ (X @ W_K).mT / math.sqrt(3)
 
 
 def sentence_weights() -> Tensor:
@@ -54,63 +47,36 @@ def sentence_weights() -> Tensor:
     return attention_weights(X @ W_Q, X @ W_K)
 
 
-class _Place(NamedTuple):
-    x: float
-    y: float
-    width: float
-    height: float = 18
+def rows_of_it() -> dict[str, Tensor]:
+    """Return the mean that "it" takes, what the fourth matrix makes of it, and the sum."""
+    mean = scaled_dot_product_attention(X[[IT]] @ W_Q, X @ W_K, X @ W_V)[0]
+    wide = mean @ W_V.T
+    return {"mean": mean, "wide": wide, "input": X[IT], "sum": X[IT] + wide}
 
 
-_PLACES = {
-    "query": _Place(45, 40, 29),
-    "key": _Place(45, 108, 29),
-    "score": _Place(134, 108, 33),
-    "weight": _Place(169, 108, 34),
-    "value": _Place(205, 108, 48),
-    "output": _Place(205, 240, 48),
-}
-
-
-def layer(language: str) -> str:
-    """Draw the way of one query: against each key to a score, a weight, and the mean of values."""
-    text = texts(__file__, "projections", language)
-    drawing = canvas(400, 262)
-    kinds, meanings = text["kinds"], text["meanings"]
-    columns = {"query": kinds, "key": kinds, "value": meanings, "output": meanings}
-    for name, matrix in matrices().items():
-        place = _PLACES[name]
-        _matrix(drawing, name, matrix, place)
-        aside = {"score": -2, "weight": 2}.get(name, 0)  # names wider than their columns
-        middle = place.x + matrix.size(1) * place.width / 2 + aside
-        above = 30 if name in columns else 24
-        look = "normal" if name in ("score", "weight") else "bold"
-        write(drawing, text[name], middle, place.y - above, 11, font_weight=look)
-        for column, word in enumerate(columns.get(name, ())):
-            x = place.x + (column + 0.5) * place.width
-            write(drawing, word, x, place.y - 9, 11)
-    for row, word in enumerate(WORDS):
-        write(drawing, word, 41, 108 + (row + 0.5) * 18, 11, text_anchor="end")
-    write(drawing, "it", 41, 49, 11, text_anchor="end")
-    write(drawing, "it", 201, 249, 11, text_anchor="end")
-    shown = {
-        name: _say(matrix, 0 if name in ("query", "key", "value") else 2)
-        for name, matrix in matrices().items()
-    }
-    desc = text["desc"].format(**shown)
-    return finish(drawing.as_svg(header=""), f"{KEY}-projections", text["title"], desc, zoom=1.4)
-
-
-def _matrix(drawing: drawsvg.Drawing, name: str, matrix: Tensor, place: _Place) -> None:
-    """Draw a matrix as shaded cells with its numbers in them."""
-    group = drawsvg.Group(data_matrix=name)
-    cells(group, (SHADE * matrix / matrix.max()).tolist(), *place[:2], place.width, place.height)
-    for row, line in enumerate(matrix.tolist()):
-        for column, number in enumerate(line):
-            x = place.x + (column + 0.5) * place.width
-            y = place.y + (row + 0.5) * place.height
-            whole = name in ("query", "key", "value")
-            write(group, f"{number:.0f}" if whole else f"{number:.2f}", x, y, 11)
-    drawing.append(group)
+def widened(language: str) -> str:
+    """Draw how the mean of four columns becomes eight wide and is added to the word."""
+    text = texts(__file__, "widened", language)
+    left, width, height = 96, 38, 22
+    drawing = canvas(400, 150)
+    for column, feature in enumerate(text["features"]):
+        x = left + (column + 0.5) * width
+        write(drawing, feature, x, 28 if column % 2 else 10, 11)
+    for index, (name, numbers) in enumerate(rows_of_it().items()):
+        top = 40 + 26 * index + (4 if name == "sum" else 0)
+        start = left + (8 - len(numbers)) * width  # the mean stands below the meanings
+        group = drawsvg.Group(data_row=name)
+        cells(group, [(SHADE * numbers / numbers.max()).tolist()], start, top, width, height)
+        for column, number in enumerate(numbers.tolist()):
+            said = f"{number:.2f}" if number % 1 else f"{number:.0f}"
+            write(group, said, start + (column + 0.5) * width, top + height / 2, 11)
+        drawing.append(group)
+        bold = "bold" if name == "sum" else "normal"
+        at = {"text_anchor": "end", "font_weight": bold}
+        write(drawing, text[name], left - 6, top + height / 2, 11, **at)
+    drawing.append(drawsvg.Line(0, 119, 400, 119, stroke=INK, stroke_width=1.5))
+    desc = text["desc"].format(**{name: _say(r[None], 2) for name, r in rows_of_it().items()})
+    return finish(drawing.as_svg(header=""), f"{KEY}-widened", text["title"], desc, zoom=1.6)
 
 
 def _say(matrix: Tensor, digits: int) -> str:
@@ -231,7 +197,7 @@ def numbers() -> dict[str, str]:
 
 
 FIGURES: dict[str, Callable[[str], str]] = {
-    "projections": layer,
+    "widened": widened,
     "dropout": dropout,
     "fused": fused,
 }

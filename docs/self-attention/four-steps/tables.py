@@ -17,7 +17,7 @@ from attn_docs.sentence import WORDS
 from docs._kit.markdown import table
 from docs._kit.text import texts
 
-from .figures import matrices, sentence_weights
+from .figures import scores_of_it, sentence_weights
 
 EXAMPLES = Path(__file__).parents[3] / "attn_docs/examples/self_attention/four_steps"
 SIZE, LENGTH = 512, 1024
@@ -102,10 +102,12 @@ def class_of(name: str) -> list[str]:
 
 
 def step(number: int) -> str:
-    """Return what a step changes in the class, as a diff that shows all of it."""
+    """Return what a step changes in the class, as a diff; the last one's class follows whole."""
     before, after = (class_of(_STEPS[index]) for index in (number - 2, number - 1))
-    lines = list(difflib.unified_diff(before, after, n=len(before), lineterm=""))[3:]
-    return "\n".join(["```diff", *(line.rstrip() for line in lines), "```"])
+    context = 1 if number == len(_STEPS) else len(before)
+    lines = list(difflib.unified_diff(before, after, n=context, lineterm=""))[3:]
+    shown = (" …" if line.startswith("@@") else line.rstrip() for line in lines)
+    return "\n".join(["```diff", *shown, "```"])
 
 
 TABLES = {
@@ -116,7 +118,7 @@ TABLES = {
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    weights, scores = sentence_weights(), matrices()["score"][:, 0]
+    weights, scores = sentence_weights(), scores_of_it()
     coins = torch.cartesian_prod(*[torch.tensor([0.0, 1.0])] * 5)
     mean = torch.softmax(2 * scores * coins, dim=-1).mean(dim=0)
     return {
