@@ -2,16 +2,13 @@
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
 import drawsvg
-import matplotlib.style
 import torch
 from torch import Tensor
 
 from attn_docs import attention_weights, scaled_dot_product_attention
 from attn_docs.sentence import WORDS, embeddings, projections
-from docs._kit import chart
 from docs._kit.draw import (
     ACCENT_2,
     INK,
@@ -21,10 +18,7 @@ from docs._kit.draw import (
     finish,
     write,
 )
-from docs._kit.measured import load
 from docs._kit.text import texts
-
-from .benchmark import SIZES
 
 KEY = "self-attention-four-steps"
 X = embeddings().double()
@@ -57,7 +51,7 @@ def rows_of_it() -> dict[str, Tensor]:
 def widened(language: str) -> str:
     """Draw how the mean of four columns becomes eight wide and is added to the word."""
     text = texts(__file__, "widened", language)
-    left, width, height = 96, 38, 22
+    left, width, height = 92, 37, 22
     drawing = canvas(400, 150)
     for column, feature in enumerate(text["features"]):
         x = left + (column + 0.5) * width
@@ -74,7 +68,7 @@ def widened(language: str) -> str:
         bold = "bold" if name == "sum" else "normal"
         at = {"text_anchor": "end", "font_weight": bold}
         write(drawing, text[name], left - 6, top + height / 2, 11, **at)
-    drawing.append(drawsvg.Line(0, 119, 400, 119, stroke=INK, stroke_width=1.5))
+    drawing.append(drawsvg.Line(0, 119, 390, 119, stroke=INK, stroke_width=1.5))
     desc = text["desc"].format(**{name: _say(r[None], 2) for name, r in rows_of_it().items()})
     return finish(drawing.as_svg(header=""), f"{KEY}-widened", text["title"], desc, zoom=1.6)
 
@@ -132,72 +126,7 @@ def dropout(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-dropout", text["title"], desc, zoom=1.5)
 
 
-class Ratio(NamedTuple):
-    """One line of the measured table."""
-
-    rows: int
-    size: int
-    forward: float
-    both: float
-
-
-def measured() -> list[Ratio]:
-    """Return the measured ratios of time, a size each."""
-    found = load(__file__)["fused"]
-    ratios = []
-    for batch, words, size in SIZES:
-        of = {"batch": batch, "words": words, "size": size}
-        forward, both = (found("time", run=run, **of) for run in ("forward", "both"))
-        ratios.append(Ratio(batch * words, size, forward, both))
-    return ratios
-
-
-def fused(language: str) -> str:
-    """Chart the measured ratios of time, small sizes to large."""
-    text = texts(__file__, "fused", language)
-    found = measured()
-    with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(340, 216)
-        axes = chart.panel(figure, 34, 26, 294, 150)
-        figure.text(0, 1 - 6 / 216, text["y"], weight="bold", va="top")
-        axes.set_xlim(-0.4, len(found) - 0.6)
-        labels = {i: f"{ratio.rows} × {ratio.size}" for i, ratio in enumerate(found)}
-        chart.set_ticks(axes, "x", labels)
-        top = math.ceil(2 * max(max(ratio[2:]) for ratio in found) + 0.5) / 2
-        axes.set_ylim(0, top)
-        chart.set_ticks(axes, "y", {i / 2: f"{i / 2:g}" for i in range(int(2 * top) + 1)})
-        dots = {"color": chart.INK, "linestyle": (0, (1, 2)), "linewidth": 1.5}
-        axes.plot(axes.get_xlim(), [1, 1], **dots, gid="part:equal")
-        axes.text(-0.35, 0.9, text["equal"], va="top", gid="part:equal-label")
-        for series, colour, marker, y in (
-            ("forward", chart.ACCENT, "o", 0.5),
-            ("both", chart.ACCENT_2, "s", 0.22),
-        ):
-            values = [getattr(ratio, series) for ratio in found]
-            look = {"linestyle": "none", "markersize": 8, "markeredgewidth": 0}
-            places = [i + (-0.08 if series == "forward" else 0.08) for i in range(len(found))]
-            axes.plot(places, values, color=colour, marker=marker, **look, gid=f"part:{series}")
-            axes.text(len(found) - 0.65, y, text[series], ha="right", va="center")
-        figure.text(328 / 340, 6 / 216, text["x"], ha="right", va="baseline")
-        said = {
-            series: text["join"].join(
-                text["says"].format(ratio=f"{getattr(r, series):.2f}", rows=r.rows, size=r.size)
-                for r in found
-            )
-            for series in ("forward", "both")
-        }
-        return chart.finish(figure, f"{KEY}-fused", text["title"], text["desc"].format(**said))
-
-
-def numbers() -> dict[str, str]:
-    """Return when and with what the figure's times were measured."""
-    found = load(__file__)["fused"]
-    tools = (f"PyTorch {found.torch}", f"Python {found.python}", found.machine)
-    return {"measured_on": found.date, "measured_with": ", ".join(tools)}
-
-
 FIGURES: dict[str, Callable[[str], str]] = {
     "widened": widened,
     "dropout": dropout,
-    "fused": fused,
 }

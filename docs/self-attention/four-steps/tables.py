@@ -15,8 +15,10 @@ from attn_docs import (
 )
 from attn_docs.sentence import WORDS
 from docs._kit.markdown import table
+from docs._kit.measured import load
 from docs._kit.text import texts
 
+from .benchmark import ROUNDS, SIZES
 from .figures import scores_of_it, sentence_weights
 
 EXAMPLES = Path(__file__).parents[3] / "attn_docs/examples/self_attention/four_steps"
@@ -92,6 +94,20 @@ def cost(language: str) -> str:
     return table(header, rows)
 
 
+def fused(language: str) -> str:
+    """Return the measured times of three layers over those of one, a row for each size."""
+    text, found = texts(__file__, "fused", language), load(__file__)["fused"]
+    rows = []
+    for sizes in SIZES:
+        of = dict(zip(("batch", "words", "size"), sizes, strict=True))
+        ratios = (found("time", run=run, **of) for run in ("forward", "both"))
+        rows.append(
+            (" × ".join(f"{size:,}" for size in sizes), *(f"{ratio:.2f}×" for ratio in ratios))
+        )
+    caption = found.caption(text["caption"].format(rounds=ROUNDS), language)
+    return f"{table(text['header'], rows)}\n\n{caption}"
+
+
 _STEPS = ("grow_1", "grow_2", "grow_3", "grow_4")  # the class after each of the four steps
 
 
@@ -112,6 +128,7 @@ def step(number: int) -> str:
 
 TABLES = {
     "cost": cost,
+    "fused": fused,
     **{f"step-{n}": (lambda language, n=n: step(n)) for n in (2, 3, 4)},  # noqa: ARG005
 }
 
