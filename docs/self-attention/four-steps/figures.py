@@ -70,7 +70,7 @@ def widened(language: str) -> str:
         write(drawing, text[name], left - 6, top + height / 2, 11, **at)
     drawing.append(drawsvg.Line(0, 119, 390, 119, stroke=INK, stroke_width=1.5))
     desc = text["desc"].format(**{name: _say(r[None], 2) for name, r in rows_of_it().items()})
-    return finish(drawing.as_svg(header=""), f"{KEY}-widened", text["title"], desc, zoom=1.45)
+    return finish(drawing.as_svg(header=""), f"{KEY}-widened", text["title"], desc, zoom=1.4)
 
 
 def _say(matrix: Tensor, digits: int) -> str:

@@ -122,7 +122,9 @@ def step(number: int) -> str:
     before, after = (class_of(_STEPS[index]) for index in (number - 2, number - 1))
     context = 1 if number == len(_STEPS) else len(before)
     lines = list(difflib.unified_diff(before, after, n=context, lineterm=""))[3:]
-    shown = (" …" if line.startswith("@@") else line.rstrip() for line in lines)
+    if context == 1:
+        lines = [" …" if line.startswith("@@") else line for line in lines if line.strip()]
+    shown = (line.rstrip() for line in lines)
     return "\n".join(["```diff", *shown, "```"])
 
 
