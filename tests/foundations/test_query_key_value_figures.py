@@ -1,6 +1,5 @@
 """The figures on query, key and value show the weights and sums they claim."""
 
-import math
 import re
 from types import SimpleNamespace
 from xml.etree import ElementTree as ET
@@ -48,7 +47,7 @@ def texts(root: ET.Element) -> list[SimpleNamespace]:
     ]
 
 
-# The arcs, and where "it" is moved
+# The arcs
 
 
 def of_it(sharpness: float) -> tuple[list[float], list[float]]:
@@ -116,27 +115,6 @@ def test_the_words_are_drawn_with_their_features(language):
     places = {t.text: t.x for t in texts(root)}
     for rect, (_, column) in zip(filled, embeddings().nonzero().tolist(), strict=True):
         assert places[header[column]] == pytest.approx(rect.x + rect.width / 2)
-
-
-@languages
-def test_it_is_moved_as_far_as_attention_moves_it(language):
-    root = parse(figures.FIGURES["moved"](language))
-    desc = root.findtext("desc")
-    dots = [r for r in rects(root) if r.width == r.height == 8]
-    cat, it = sorted(dots, key=lambda dot: -dot.x)
-    unit, floor, left = cat.x - it.x, it.y + 4, it.x + 4
-    lines = [line for line in root.iter("path") if "data-sharpness" in line.attrib]
-    assert len(lines) == 4
-    for line in lines:
-        animal, asleep = of_it(float(line.attrib["data-sharpness"]))[1][1:3]
-        numbers = [float(n) for n in re.findall(r"[\d.]+", line.attrib["d"])]
-        assert numbers[:2] == [left, floor]
-        assert numbers[2] == pytest.approx(left + unit * animal, abs=0.02)
-        assert numbers[3] == pytest.approx(floor - unit * asleep, abs=0.02)
-        assert f"({animal:.2f}, {asleep:.2f})" in desc
-        label = f"×{float(line.attrib['data-sharpness']):g}"
-        nearest = min(texts(root), key=lambda t: math.dist((t.x, t.y), numbers[2:]))
-        assert nearest.text == label
 
 
 # The attention map
@@ -277,10 +255,7 @@ def test_stacks_add_the_same_fills_up_to_the_output(language):
         assert floor - level == pytest.approx(unit * output, abs=0.05)
         middle = seen.stacked[0, component].x + seen.stacked[0, component].width / 2
         below = [t.text for t in texts(root) if t.x == middle and t.y > floor]
-        assert below[1] == f"= {output:.2f}" == f"= {[0.15, 0.85, 0.37][component]}"
-        terms = [float(term) for term in below[0].split(" + ")]
-        shares = [w * value[component] for w, value in zip(SECOND_ROW, VALUES, strict=True)]
-        assert terms == pytest.approx(shares, abs=1e-9)
+        assert below == [f"{output:.2f}"] == [f"{[0.15, 0.85, 0.37][component]}"]
 
 
 @languages

@@ -24,9 +24,8 @@ from attn_docs import (
 from attn_docs.sentence import embeddings, projections
 from docs._tools.blocks import ROOT
 from docs._tools.page import page_module
-from tests.kit import error, load_exhibit, normal
+from tests.kit import load_exhibit
 
-benchmark = page_module("self-attention/four-steps", "benchmark")
 tables = page_module("self-attention/four-steps", "tables")
 
 proof = settings(derandomize=True, deadline=None, max_examples=30)
@@ -351,7 +350,7 @@ def test_wrong_masks_are_named(kind: type) -> None:
         module(x, torch.ones(LENGTH, LENGTH, dtype=torch.int64))
 
 
-# What the chapter counts and measures
+# What the chapter counts
 
 
 @every_class
@@ -368,23 +367,6 @@ def test_the_table_counts_what_is_there(kind: type) -> None:
     assert counter.get_total_flops() == wanted
 
 
-def test_peak_memory_is_counted_as_the_chapter_says() -> None:
-    x = torch.randn(4, 16, 8, requires_grad=True)
-    peaks = []
-    for module in (benchmark.Three(8), benchmark.One(8)):
-        known = [x, *module.parameters()]
-        assert benchmark.peak_bytes(lambda m=module: m(x), known) == 3 * x.nbytes
-
-        def both(module: nn.Module = module) -> object:
-            wanted = [x, *module.parameters()]
-            return torch.autograd.grad(module(x), wanted, [torch.ones_like(x)] * 3)
-
-        peaks.append(benchmark.peak_bytes(both, known))
-    # the gradients of the three parts are laid side by side before they go back
-    assert peaks[1] > peaks[0]
-    assert benchmark.peak_bytes(lambda: (x.detach() * 2) + 1, [x]) == 2 * x.nbytes
-
-
 # The exhibits
 
 EXHIBITS = ROOT / "attn_docs" / "exhibits" / "self_attention"
@@ -398,7 +380,6 @@ MENDED = {
         "F.softmax(F.dropout(scores, dropout_p), dim=-1)",
         "F.dropout(F.softmax(scores, dim=-1), dropout_p)",
     ),
-    "interleaved_view": ("(h, 3, d)).transpose(1, 2)", "(3, h, d)).movedim(3, 1)"),
     "scaled_by_input_dim": ("math.sqrt(x.size(-1))", "math.sqrt(query.size(-1))"),
     "value_from_k_proj": ("value = self.k_proj(x)", "value = self.v_proj(x)"),
 }
@@ -408,7 +389,7 @@ def load(name: str, *, mended: bool) -> ModuleType:
     return load_exhibit(f"self_attention/{name}", MENDED[name], mended=mended)
 
 
-@pytest.mark.parametrize("name", sorted(set(MENDED) - {"dropout_on_scores", "interleaved_view"}))
+@pytest.mark.parametrize("name", sorted(set(MENDED) - {"dropout_on_scores"}))
 def test_the_shape_is_right_the_numbers_are_not_and_mending_the_line_mends_them(
     name: str,
 ) -> None:
@@ -425,31 +406,6 @@ def test_the_shape_is_right_the_numbers_are_not_and_mending_the_line_mends_them(
             torch.testing.assert_close(output, expected, rtol=0, atol=1e-12)
         else:
             assert not torch.allclose(output, expected, atol=0.01)
-
-
-@pytest.mark.parametrize("num_heads", [1, 2, 3])
-def test_the_order_of_the_fused_rows_shows_with_more_than_one_head(num_heads: int) -> None:
-    """In blocks the exhibit reads them wrongly; what Bloom and GPT-NeoX store, it reads rightly."""
-    fused = FusedSelfAttention(IN, 6).double()
-    x, size = normal(BATCH, LENGTH, IN), 6 // num_heads
-    query, key, value = fused.qkv_proj(x).chunk(3, dim=-1)
-    heads = [slice(head * size, (head + 1) * size) for head in range(num_heads)]
-    outputs = [
-        F.scaled_dot_product_attention(query[..., h], key[..., h], value[..., h]) for h in heads
-    ]
-    expected = torch.cat(outputs, dim=-1)
-
-    def error_of(state: dict[str, torch.Tensor], *, mended: bool = False) -> float:
-        module = load("interleaved_view", mended=mended).SelfAttention(IN, 6, num_heads).double()
-        module.load_state_dict(state)
-        return error(module(x), expected)
-
-    state = fused.state_dict()
-    rows = [part * 6 + i for h in heads for part in range(3) for i in range(6)[h]]
-    by_head = {name: tensor[rows] for name, tensor in state.items()}
-    assert (error_of(state) < 1e-12) == (num_heads == 1)
-    assert error_of(state, mended=True) < 1e-12
-    assert error_of(by_head) < 1e-12
 
 
 def test_dropout_on_scores() -> None:

@@ -1,22 +1,14 @@
-"""The figures on self-attention show the matrices, splits, weights and times they claim."""
+"""The figures on self-attention show the numbers, weights and times they claim."""
 
-import re
 from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
 import torch
-from torch import Tensor, nn
 from torch.nn.functional import pad
-from transformers import BloomConfig, FalconConfig, GPTNeoXConfig
-from transformers.models.bloom.modeling_bloom import BloomAttention
-from transformers.models.falcon.modeling_falcon import FalconAttention
-from transformers.models.gpt_neox.modeling_gpt_neox import GPTNeoXAttention
 
-from attn_docs import FusedSelfAttention, SelfAttention
-from attn_docs.exhibits.self_attention import interleaved_view
-from attn_docs.self_attention import four_steps
-from attn_docs.sentence import MEANINGS, WORDS, embeddings, projections
+from attn_docs import SelfAttention
+from attn_docs.sentence import MEANINGS, embeddings, projections
 from docs._kit.measured import load
 from docs._tools.page import page_module
 from tests import kit
@@ -76,116 +68,42 @@ def grid(group: ET.Element) -> list[list[SimpleNamespace]]:
 
 
 @languages
-@pytest.mark.parametrize("name", sorted(figures.matrices()))
-def test_each_matrix_shows_its_numbers_and_shades_them(name: str, language: str) -> None:
-    seen, matrix = (
-        grid(named(parse("projections", language), "data-matrix", name)),
-        figures.matrices(),
-    )
-    values = matrix[name].tolist()
-    assert [len(row) for row in seen] == [len(row) for row in values]
-    largest = max(map(max, values))
-    for line, row in zip(seen, values, strict=True):
-        for cell, value in zip(line, row, strict=True):
+def test_each_row_of_it_shows_its_numbers_and_shades_them(language: str) -> None:
+    mean = SelfAttention(8, 4, scale=3**-0.5).double().requires_grad_(False)
+    x = embeddings().double()
+    for name, matrix in zip("qkv", projections(6.0), strict=True):
+        layer = mean.get_submodule(f"{name}_proj")
+        layer.weight.copy_(pad(matrix, (0, 4 - matrix.size(1))).T)
+        layer.bias.zero_()
+    found = mean(x[None])[0, 3].tolist()
+    wide = [0.0] * 4 + found
+    it = x[3].tolist()
+    added = [a + b for a, b in zip(it, wide, strict=True)]
+    root = parse("widened", language)
+    for name, values in (("mean", found), ("wide", wide), ("input", it), ("sum", added)):
+        (line,) = grid(named(root, "data-row", name))
+        assert len(line) == len(values)
+        for cell, value in zip(line, values, strict=True):
             assert len(cell.inside) == 1
             assert float(cell.inside[0]) == pytest.approx(value, abs=0.005)
             opacity = float(cell.element.attrib["fill-opacity"])
-            assert opacity == pytest.approx(0.45 * value / largest, abs=0.006)
-
-
-def test_the_matrices_are_those_of_the_module() -> None:
-    module = SelfAttention(8, 4, scale=3**-0.5).double().requires_grad_(False)
-    found, x = figures.matrices(), embeddings().double()
-    for name, matrix in zip("qkv", projections(6.0), strict=True):
-        layer = module.get_submodule(f"{name}_proj")
-        layer.weight.copy_(pad(matrix, (0, 4 - matrix.size(1))).T)
-        layer.bias.zero_()
-    it = slice(3, 4)
-    torch.testing.assert_close(module(x[None])[0, it], found["output"], rtol=0, atol=1e-12)
-    assert torch.equal(found["query"], module.q_proj(x)[it, :3])
+            assert opacity == pytest.approx(0.45 * value / max(values), abs=0.006)
 
 
 @languages
-def test_rows_and_columns_are_named(language: str) -> None:
-    root = parse("projections", language)
-    keys = grid(named(root, "data-matrix", "key"))
-    for line, word in zip(keys, WORDS, strict=True):
-        y, height = line[0].y, line[0].height
-        beside = [t.text for t in texts(root) if t.x < line[0].x and y < t.y < y + height]
-        assert beside == [word]
-    kinds = {"en": ("det.", "noun", "verb"), "zh": ("限定", "名词", "动词")}[language]
-    meanings = {"en": MEANINGS, "zh": ("特指", "动物", "睡着", "做梦")}[language]
-    for name, wanted in (
-        ("query", kinds),
-        ("key", kinds),
-        ("value", meanings),
-        ("output", meanings),
-    ):
-        line = grid(named(root, "data-matrix", name))[0]
-        above = [t for t in texts(root) if line[0].y - 16 < t.y < line[0].y]
-        found = [[t.text for t in above if c.x < t.x < c.x + c.width] for c in line]
-        assert found == [[column] for column in wanted]
-
-
-def shown(way: str, language: str) -> list[int]:
-    row = sorted(cells(named(parse("split", language), "data-way", way)), key=lambda cell: cell.x)
-    return ["qkv".index(c.inside[0][0]) * 4 + "₁₂₃₄".index(c.inside[0][1]) for c in row]
-
-
-@languages
-def test_the_split_is_what_the_code_does(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ask the layers: the fused outputs are made to be 0 to 11, and the parts are caught."""
-    caught: list[Tensor] = []
-
-    def attend(*parts: Tensor, **_: object) -> Tensor:
-        caught[:] = [part.movedim(1, -2) for part in parts] if parts[0].dim() == 4 else parts
-        return parts[-1]
-
-    def taken(module: nn.Module, numbers: list[int]) -> list[int]:
-        with torch.no_grad():
-            module.qkv_proj.weight.zero_()
-            module.qkv_proj.bias.copy_(torch.tensor(numbers))
-        module(torch.zeros(1, 1, 1))
-        return [int(place) for part in caught for place in part.flatten().tolist()]
-
-    monkeypatch.setattr(four_steps, "scaled_dot_product_attention", attend)
-    monkeypatch.setattr(interleaved_view.F, "scaled_dot_product_attention", attend)
-    blocks, by_head = (
-        FusedSelfAttention(1, 4),
-        interleaved_view.SelfAttention(1, 4, num_heads=figures.HEADS),
-    )
-    assert taken(blocks, shown("blocks", language)) == list(range(12))
-    assert taken(by_head, shown("heads", language)) == list(range(12))
-    assert taken(by_head, list(range(12))) == shown("taken", language)
-
-
-def test_bloom_falcon_and_gpt_neox_store_the_order_that_the_figure_says() -> None:
-    stored = torch.tensor(figures.splits()["heads"]).flatten()  # place i holds this of q, k, v
-    parts = torch.arange(12).view(3, 1, 1, figures.HEADS, 2)  # q, k and v, as b n h d
-    bloom = BloomAttention(BloomConfig(hidden_size=4, n_head=2), layer_idx=0)
-    split = [part.transpose(1, 2) for part in bloom._reshape(stored.view(1, 1, 12))]
-    assert torch.equal(torch.stack(split), parts)
-    config = FalconConfig(hidden_size=4, num_attention_heads=2, multi_query=False)
-    falcon = FalconAttention(config, layer_idx=0)
-    assert torch.equal(torch.stack(falcon._split_heads(stored.view(1, 1, 12))), parts)
-    config = FalconConfig(  # a group: two query heads, and the key and the value that they share
-        hidden_size=8, num_attention_heads=4, num_kv_heads=2, new_decoder_architecture=True
-    )
-    query, key, value = FalconAttention(config, layer_idx=0)._split_heads(
-        torch.arange(16).view(1, 1, 16)
-    )
-    assert query.flatten().tolist() == [0, 1, 2, 3, 8, 9, 10, 11]
-    assert key.flatten().tolist() == [4, 5, 4, 5, 12, 13, 12, 13]
-    assert value.flatten().tolist() == [6, 7, 6, 7, 14, 15, 14, 15]
-    neox = GPTNeoXAttention(GPTNeoXConfig(hidden_size=4, num_attention_heads=2), layer_idx=0)
-    with torch.no_grad():
-        neox.query_key_value.weight.zero_()
-        neox.query_key_value.bias.copy_(stored)
-        neox.dense.weight.copy_(torch.eye(4))
-        neox.dense.bias.zero_()
-    still = torch.ones(1, 1, 2), torch.zeros(1, 1, 2)  # cosine and sine: nothing is rotated
-    output, _ = neox(torch.zeros(1, 1, 4), None, position_embeddings=still)
-    assert output.flatten().tolist() == parts[2].flatten().tolist()  # one word: its value
+def test_columns_of_it_are_named(language: str) -> None:
+    root = parse("widened", language)
+    kinds = {
+        "en": ["determiner", "noun", "verb", "pronoun"],
+        "zh": ["限定词", "名词", "动词", "代词"],
+    }[language]
+    meanings = {"en": [*MEANINGS], "zh": ["特指", "动物", "睡着", "做梦"]}[language]
+    (line,) = grid(named(root, "data-row", "sum"))
+    above = [t for t in texts(root) if t.y < 40]
+    found = [[t.text for t in above if c.x < t.x < c.x + c.width] for c in line]
+    assert found == [[column] for column in kinds + meanings]
+    (mean,) = grid(named(root, "data-row", "mean"))
+    assert [c.x for c in mean] == [c.x for c in line[4:]]
 
 
 @languages
@@ -219,33 +137,14 @@ def test_dropout_maps_say_what_the_chapter_says() -> None:
 
 
 @languages
-def test_the_chart_shows_the_measured_table(language: str) -> None:
-    root, stored = parse("fused", language), load(figures.__file__)["fused"]
-    found = [
-        SimpleNamespace(
-            rows=batch * words,
-            size=size,
-            **{run: stored("time", run=run, batch=batch, words=words, size=size) for run in RUNS},
-        )
-        for batch, words, size in figures.SIZES
-    ]
-    assert len(found) == 4
-    ticks = {
-        float(text.text): float(text.attrib["y"])
-        for text in root.iter("text")
-        if re.fullmatch(r"\d(\.5)?", text.text or "")
-    }
-    unit = (ticks[0] - ticks[1]) / 1
-    for series in RUNS:
-        marks = [
-            float(re.search(r"translate\(\S+?,(\S+?)\)", path.attrib["transform"])[1])
-            for path in named(root, "data-part", series).iter("path")
-        ]
-        ratios = [getattr(ratio, series) for ratio in found]
-        drawn = [(marks[0] - mark) / unit for mark in marks]
-        assert drawn == pytest.approx([ratio - ratios[0] for ratio in ratios], abs=0.01)
-    shown = {text.text for text in root.iter("text")}
-    assert {f"{ratio.rows} × {ratio.size}" for ratio in found} <= shown
+def test_the_table_shows_what_was_measured(language: str) -> None:
+    stored = load(tables.__file__)["fused"]
+    rows = tables.fused(language).partition("\n\n")[0].splitlines()[2:]
+    assert len(rows) == len(tables.SIZES) == 4
+    for row, (batch, words, size) in zip(rows, tables.SIZES, strict=True):
+        of = {"batch": batch, "words": words, "size": size}
+        wanted = [f"{stored('time', run=run, **of):.2f}×" for run in RUNS]
+        assert row.strip("| ").split(" | ") == [f"{batch} × {words} × {size:,}", *wanted]
 
 
 # The class that grows
@@ -255,10 +154,16 @@ def test_the_chart_shows_the_measured_table(language: str) -> None:
 def test_a_step_is_shown_as_what_it_changes_in_the_whole_class(number):
     lines = tables.step(number).splitlines()[1:-1]
     names = ("grow_1", "grow_2", "grow_3", "grow_4")
-    for signs, name in (("-", names[number - 2]), ("+", names[number - 1])):
+    before, after = (tables.class_of(name) for name in names[number - 2 : number])
+    for signs, whole, other in (("-", before, after), ("+", after, before)):
         shown = [line[1:] for line in lines if not line or line[0] in f" {signs}"]
-        assert shown == tables.class_of(name)
-        assert any(line.startswith(signs) for line in lines)
+        if number == 4:  # the whole class stands below it
+            left = iter(whole)
+            assert all(line in left for line in shown if line != "…")
+        else:
+            assert shown == whole
+        changed = [line[1:] for line in lines if line.startswith(signs)]
+        assert changed == [line for line in whole if line not in other]
 
 
 def test_the_class_ends_before_the_program_that_tries_it():

@@ -1,6 +1,5 @@
 """Figures of the chapter on query, key and value by hand."""
 
-import math
 from collections.abc import Callable
 
 import drawsvg
@@ -48,7 +47,7 @@ def arcs(language: str) -> str:
         for word, weight in zip(sentence.WORDS, weights, strict=True)
     )
     desc = text["desc"].format(weights=said)
-    return finish(drawing.as_svg(header=""), f"{KEY}-arcs", text["title"], desc, zoom=1.5)
+    return finish(drawing.as_svg(header=""), f"{KEY}-arcs", text["title"], desc, zoom=1.35)
 
 
 def _arc(drawing: drawsvg.Drawing, start: float, end: float, weight: float, **data: int) -> None:
@@ -81,7 +80,7 @@ def words(language: str) -> str:
     line = {"stroke": INK, "stroke_width": 2}
     middle = left + 4 * width
     drawing.append(drawsvg.Line(middle, top - 4, middle, top + 5 * height, **line))
-    return finish(drawing.as_svg(header=""), f"{KEY}-words", text["title"], text["desc"], zoom=1.4)
+    return finish(drawing.as_svg(header=""), f"{KEY}-words", text["title"], text["desc"], zoom=1.3)
 
 
 def _ones(
@@ -135,7 +134,7 @@ def roles(language: str) -> str:
         _frame(drawing, column, below + IT * _CELL, wide)
         _frame(drawing, column, top + 3 * _CELL, wide)  # the row of "pronoun"
     _frame(drawing, left, below + IT * _CELL, 8 * _CELL)
-    return finish(drawing.as_svg(header=""), f"{KEY}-roles", text["title"], text["desc"], zoom=1.4)
+    return finish(drawing.as_svg(header=""), f"{KEY}-roles", text["title"], text["desc"], zoom=1.25)
 
 
 def _upright(drawing: drawsvg.Drawing, name: str, x: float, y: float) -> None:
@@ -148,51 +147,6 @@ def _frame(drawing: drawsvg.Drawing, x: float, y: float, width: float) -> None:
     """Outline a row of cells."""
     outline = {"fill": "none", "stroke": ACCENT_2, "stroke_width": 2.5}
     drawing.append(drawsvg.Rectangle(x, y, width, _CELL, **outline))
-
-
-_PLANE = (56, 26, 280, 84)  # left, top, the length of 1 on both axes, the height
-SHARPNESSES = (1.0, 2.0, 4.0, 6.0)
-
-
-def moved(language: str) -> str:
-    """Draw how far "it" is moved, in the plane of two meanings, as its query sharpens."""
-    text = texts(__file__, "moved", language)
-    left, top, unit, height = _PLANE
-    floor = top + height
-    drawing = canvas(400, floor + 46)
-    for end in ((left + unit + 30, floor), (left, top - 10)):
-        drawing.append(drawsvg.Line(left, floor, *end, stroke=INK, stroke_opacity=0.4))
-    write(drawing, text["across"], left + unit / 2, floor + 36, 12)
-    write(drawing, text["up"], left, top - 18, 12)
-    for share in (0.5, 1):
-        write(drawing, f"{share:g}", left + unit * share, floor + 14, 12)
-    write(drawing, "0.25", left - 10, floor - unit / 4, 12, text_anchor="end")
-    write(drawing, text["cat"], left + unit, floor + 36, 12, font_weight="bold")
-    box(drawing, left + unit - 4, floor - 4, 8, 8, fill=ACCENT_2, rx=4)
-    ends = []
-    for sharpness in SHARPNESSES:
-        _, animal, asleep, _ = of_it(sharpness)[1].tolist()
-        tip = (left + unit * animal, floor - unit * asleep)
-        _straight(drawing, (left, floor), tip, data_sharpness=sharpness)
-        write(drawing, f"{text['times']}{sharpness:g}", tip[0] + 3, tip[1] - 13, 12)
-        ends.append(text["end"].format(sharpness=f"{sharpness:g}", animal=animal, asleep=asleep))
-    box(drawing, left - 4, floor - 4, 8, 8, fill=INK, rx=4)
-    write(drawing, text["it"], left, floor + 18, 12, font_weight="bold")
-    desc = text["desc"].format(ends=text["join"].join(ends))
-    return finish(drawing.as_svg(header=""), f"{KEY}-moved", text["title"], desc)
-
-
-def _straight(
-    drawing: drawsvg.Drawing, start: tuple[float, float], tip: tuple[float, float], **data: float
-) -> None:
-    """Draw an arrow in any direction."""
-    angle = math.atan2(tip[1] - start[1], tip[0] - start[0])
-    wings = [
-        (tip[0] - 9 * math.cos(angle + turn), tip[1] - 9 * math.sin(angle + turn))
-        for turn in (0.4, -0.4)
-    ]
-    drawing.append(drawsvg.Line(*start, *tip, stroke=ACCENT, stroke_width=2, **data))
-    drawing.append(drawsvg.Lines(*tip, *wings[0], *wings[1], close=True, fill=ACCENT))
 
 
 def attention_map(language: str) -> str:
@@ -248,7 +202,7 @@ def weighted_mean(language: str) -> str:
     """Draw how the second query's weights mix three values into its output."""
     text = texts(__file__, "weighted-mean", language)
     weights, values = WEIGHTS[1].tolist(), VALUES.tolist()
-    drawing = canvas(340, 320)
+    drawing = canvas(400, 158)
     for source, weight in enumerate(weights):
         _value(drawing, source, weight, values[source], text)
     shares = WEIGHTS[1][:, None] * VALUES
@@ -260,47 +214,45 @@ def weighted_mean(language: str) -> str:
         ),
         output=_list(shares.sum(0).tolist()),
     )
-    return finish(drawing.as_svg(header=""), f"{KEY}-weighted-mean", text["title"], desc)
+    return finish(drawing.as_svg(header=""), f"{KEY}-weighted-mean", text["title"], desc, zoom=1.5)
 
 
 def _value(
     drawing: drawsvg.Drawing, source: int, weight: float, value: list[float], text: dict
 ) -> None:
     """Draw one value as three outlined bars, filled up to its weight's share."""
-    left, floor = 2 + 116 * source, 52 + _UNIT
-    write(drawing, f"{text['name']} {source + 1}", left + 52, 8, font_weight="bold")
-    write(drawing, f"{text['weight']} {weight:g}", left + 52, 28, 12)
+    left, floor = 2 + 97 * source, 50 + _UNIT
+    write(drawing, f"{text['name']} {source + 1}", left + 46, 8, font_weight="bold")
+    write(drawing, f"{text['weight']} {weight:g}", left + 46, 28, 12)
     for component, number in enumerate(value):
-        x = left + 3 + 34 * component
+        x = left + 3 + 30 * component
         place = {"data_source": source, "data_component": component}
         if number:
             outline = {"fill": "none", "stroke": INK, "stroke_opacity": 0.6}
             drawing.append(
-                drawsvg.Rectangle(x, floor - _UNIT * number, 30, _UNIT * number, **outline)
+                drawsvg.Rectangle(x, floor - _UNIT * number, 26, _UNIT * number, **outline)
             )
         height = _UNIT * number * weight
         drawing.append(
-            drawsvg.Rectangle(x, floor - height, 30, height, **_SOURCES[source], **place)
+            drawsvg.Rectangle(x, floor - height, 26, height, **_SOURCES[source], **place)
         )
-        write(drawing, f"{number:g}", x + 15, floor + 12, 12)
-    drawing.append(drawsvg.Line(left, floor, left + 104, floor, stroke=INK))
+        write(drawing, f"{number:g}", x + 13, floor + 13, 12)
+    drawing.append(drawsvg.Line(left, floor, left + 92, floor, stroke=INK))
 
 
 def _output(drawing: drawsvg.Drawing, shares: Tensor, text: dict) -> None:
     """Draw the filled shares stacked into the output's three components."""
-    floor = 190 + _UNIT
-    write(drawing, text["output"], 170, 180, font_weight="bold")
+    left, floor = 295, 50 + _UNIT
+    write(drawing, text["output"], left + 51, 8, font_weight="bold")
     for component, column in enumerate(shares.T.tolist()):
-        middle, level = 54 + 116 * component, float(floor)
+        x, level = left + 4 + 34 * component, float(floor)
         for source, share in enumerate(column):
             level -= _UNIT * share
             place = {"data_source": source, "data_component": component, "data_stacked": "true"}
-            bar = (middle - 15, level, 30, _UNIT * share)
+            bar = (x, level, 26, _UNIT * share)
             drawing.append(drawsvg.Rectangle(*bar, **_SOURCES[source], **place))
-        terms = " + ".join(f"{share:.2f}" if share else "0" for share in column)
-        drawing.append(drawsvg.Line(middle - 52, floor, middle + 52, floor, stroke=INK))
-        write(drawing, terms, middle, floor + 14, 11)
-        write(drawing, f"= {sum(column):.2f}", middle, floor + 34, font_weight="bold")
+        write(drawing, f"{sum(column):.2f}", x + 13, floor + 13, 12, font_weight="bold")
+    drawing.append(drawsvg.Line(left, floor, left + 102, floor, stroke=INK))
 
 
 def _list(numbers: list[float]) -> str:
@@ -310,7 +262,6 @@ def _list(numbers: list[float]) -> str:
 FIGURES: dict[str, Callable[[str], str]] = {
     "arcs": arcs,
     "attention-map": attention_map,
-    "moved": moved,
     "roles": roles,
     "weighted-mean": weighted_mean,
     "words": words,

@@ -1,4 +1,4 @@
-"""The worked numbers of "the cat sleeps" and the cost of three projections."""
+"""The worked numbers of the chapter on query, key and value by hand."""
 
 import math
 
@@ -7,16 +7,12 @@ from torch import Tensor
 
 from attn_docs import attention_weights, sentence
 from attn_docs.exhibits.foundations import mistyped_value
-from docs._kit.markdown import table
-from docs._kit.text import texts
 
 WEIGHTS = torch.tensor([[0.2, 0.3, 0.5], [0.1, 0.8, 0.1], [0.3, 0.4, 0.3]], dtype=torch.float64)
 VALUES = torch.tensor([[1.0, 0.0, 0.5], [0.0, 1.0, 0.3], [0.5, 0.5, 0.8]], dtype=torch.float64)
 SHARP = 6.0  # what the core multiplies its queries by
 IT = sentence.WORDS.index("it")
 CAT = sentence.WORDS.index("cat")
-LENGTH = 1000
-SIZES = ((64, 64), (768, 64), (4096, 128))
 
 
 def weights_of(sharpness: float, words: int = len(sentence.WORDS)) -> Tensor:
@@ -43,32 +39,7 @@ def mixing(language: str) -> str:  # noqa: ARG001 - formulas need no translation
     return "$$\n\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}\n$$"
 
 
-def projection_parameters(embed_dim: int, head_dim: int, value_dim: int) -> int:
-    """Count the weights of the query, key and value projections, without bias."""
-    return sum(
-        torch.nn.Linear(embed_dim, size, bias=False, device="meta").weight.numel()
-        for size in (head_dim, head_dim, value_dim)
-    )
-
-
-def cost(language: str) -> str:
-    """Return parameters and operations of one head: the projections' and the attention's."""
-    text = texts(__file__, "cost", language)
-    rows = (
-        (
-            f"{embed:,}",
-            str(head),
-            f"{count:,}",
-            f"{2 * count:,}",
-            f"{2 * LENGTH * (head + head):,}",
-        )
-        for embed, head in SIZES
-        for count in (projection_parameters(embed, head, head),)
-    )
-    return table([title.format(length=LENGTH) for title in text["header"]], rows)
-
-
-TABLES = {"cost": cost, "mixing": mixing}
+TABLES = {"mixing": mixing}
 
 
 def numbers() -> dict[str, str]:
@@ -79,6 +50,7 @@ def numbers() -> dict[str, str]:
     x = sentence.embeddings().double()
     return {
         "cat_sharp": f"{of_it(SHARP)[0][CAT]:.2f}",
+        "animal_of_cat": f"{weights_of(SHARP)[CAT][CAT]:.2f}",
         "cat_exact": f"{of_it(SHARP)[0][CAT]:.4f}",
         "other_sharp": f"{of_it(SHARP)[0][IT]:.2f}",
         "other_exact": f"{of_it(SHARP)[0][IT]:.4f}",

@@ -1,20 +1,15 @@
 """Figures of the chapter on self-attention in four steps."""
 
-import itertools
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
 import drawsvg
-import matplotlib.style
 import torch
 from torch import Tensor
 
 from attn_docs import attention_weights, scaled_dot_product_attention
 from attn_docs.sentence import WORDS, embeddings, projections
-from docs._kit import chart
 from docs._kit.draw import (
-    ACCENT,
     ACCENT_2,
     INK,
     SHADE,
@@ -23,33 +18,22 @@ from docs._kit.draw import (
     finish,
     write,
 )
-from docs._kit.measured import load
 from docs._kit.text import texts
-
-from .benchmark import SIZES
 
 KEY = "self-attention-four-steps"
 X = embeddings().double()
+IT = WORDS.index("it")
 W_Q, W_K, W_V = (matrix.double() for matrix in projections(6.0))
 COINS = ("11011", "11101", "01111", "10111", "11110")  # a row for each query: 0 is dropped
 KEEP = torch.tensor([[float(coin) for coin in row] for row in COINS]).double()
 DROPOUT = 0.5
-SHOWN = [WORDS.index("cat"), WORDS.index("it")]  # queries in the maps of dropout
+SHOWN = [WORDS.index("cat"), IT]  # queries in the maps of dropout
 SOFTER = 1 / 3  # of the queries' length in the maps of dropout: no weight rounds to zero
 
 
-def matrices() -> dict[str, Tensor]:
-    """Return every matrix on the way of "it", the query, to its output."""
-    it = [WORDS.index("it")]
-    query, key, value = X[it] @ W_Q, X @ W_K, X @ W_V
-    return {
-        "query": query,
-        "key": key,
-        "score": (query @ key.mT / math.sqrt(3)).mT,
-        "weight": attention_weights(query, key).mT,
-        "value": value,
-        "output": scaled_dot_product_attention(query, key, value),
-    }
+def scores_of_it() -> Tensor:
+    """Return the scaled scores of "it" with each key."""
+    return X[IT] @ W_Q @ (X @ W_K).mT / math.sqrt(3)
 
 
 def sentence_weights() -> Tensor:
@@ -57,127 +41,41 @@ def sentence_weights() -> Tensor:
     return attention_weights(X @ W_Q, X @ W_K)
 
 
-class _Place(NamedTuple):
-    x: float
-    y: float
-    width: float
-    height: float = 18
+def rows_of_it() -> dict[str, Tensor]:
+    """Return the mean that "it" takes, what the fourth matrix makes of it, and the sum."""
+    mean = scaled_dot_product_attention(X[[IT]] @ W_Q, X @ W_K, X @ W_V)[0]
+    wide = mean @ W_V.T
+    return {"mean": mean, "wide": wide, "input": X[IT], "sum": X[IT] + wide}
 
 
-_PLACES = {
-    "query": _Place(45, 40, 29),
-    "key": _Place(45, 108, 29),
-    "score": _Place(134, 108, 33),
-    "weight": _Place(169, 108, 34),
-    "value": _Place(205, 108, 48),
-    "output": _Place(205, 240, 48),
-}
-
-
-def layer(language: str) -> str:
-    """Draw the way of one query: against each key to a score, a weight, and the mean of values."""
-    text = texts(__file__, "projections", language)
-    drawing = canvas(400, 262)
-    kinds, meanings = text["kinds"], text["meanings"]
-    columns = {"query": kinds, "key": kinds, "value": meanings, "output": meanings}
-    for name, matrix in matrices().items():
-        place = _PLACES[name]
-        _matrix(drawing, name, matrix, place)
-        aside = {"score": -2, "weight": 2}.get(name, 0)  # names wider than their columns
-        middle = place.x + matrix.size(1) * place.width / 2 + aside
-        above = 30 if name in columns else 24
-        look = "normal" if name in ("score", "weight") else "bold"
-        write(drawing, text[name], middle, place.y - above, 11, font_weight=look)
-        for column, word in enumerate(columns.get(name, ())):
-            x = place.x + (column + 0.5) * place.width
-            write(drawing, word, x, place.y - 9, 11)
-    for row, word in enumerate(WORDS):
-        write(drawing, word, 41, 108 + (row + 0.5) * 18, 11, text_anchor="end")
-    write(drawing, "it", 41, 49, 11, text_anchor="end")
-    write(drawing, "it", 201, 249, 11, text_anchor="end")
-    shown = {
-        name: _say(matrix, 0 if name in ("query", "key", "value") else 2)
-        for name, matrix in matrices().items()
-    }
-    desc = text["desc"].format(**shown)
-    return finish(drawing.as_svg(header=""), f"{KEY}-projections", text["title"], desc, zoom=1.5)
-
-
-def _matrix(drawing: drawsvg.Drawing, name: str, matrix: Tensor, place: _Place) -> None:
-    """Draw a matrix as shaded cells with its numbers in them."""
-    group = drawsvg.Group(data_matrix=name)
-    cells(group, (SHADE * matrix / matrix.max()).tolist(), *place[:2], place.width, place.height)
-    for row, line in enumerate(matrix.tolist()):
-        for column, number in enumerate(line):
-            x = place.x + (column + 0.5) * place.width
-            y = place.y + (row + 0.5) * place.height
-            whole = name in ("query", "key", "value")
-            write(group, f"{number:.0f}" if whole else f"{number:.2f}", x, y, 11)
-    drawing.append(group)
+def widened(language: str) -> str:
+    """Draw how the mean of four columns becomes eight wide and is added to the word."""
+    text = texts(__file__, "widened", language)
+    left, width, height = 92, 37, 22
+    drawing = canvas(400, 150)
+    for column, feature in enumerate(text["features"]):
+        x = left + (column + 0.5) * width
+        write(drawing, feature, x, 28 if column % 2 else 10, 11)
+    for index, (name, numbers) in enumerate(rows_of_it().items()):
+        top = 40 + 26 * index + (4 if name == "sum" else 0)
+        start = left + (8 - len(numbers)) * width  # the mean stands below the meanings
+        group = drawsvg.Group(data_row=name)
+        cells(group, [(SHADE * numbers / numbers.max()).tolist()], start, top, width, height)
+        for column, number in enumerate(numbers.tolist()):
+            said = f"{number:.2f}" if number % 1 else f"{number:.0f}"
+            write(group, said, start + (column + 0.5) * width, top + height / 2, 11)
+        drawing.append(group)
+        bold = "bold" if name == "sum" else "normal"
+        at = {"text_anchor": "end", "font_weight": bold}
+        write(drawing, text[name], left - 6, top + height / 2, 11, **at)
+    drawing.append(drawsvg.Line(0, 119, 390, 119, stroke=INK, stroke_width=1.5))
+    desc = text["desc"].format(**{name: _say(r[None], 2) for name, r in rows_of_it().items()})
+    return finish(drawing.as_svg(header=""), f"{KEY}-widened", text["title"], desc, zoom=1.4)
 
 
 def _say(matrix: Tensor, digits: int) -> str:
     rows = (", ".join(f"{number:.{digits}f}" for number in row) for row in matrix.tolist())
     return "; ".join(rows)
-
-
-_FILLS = (
-    {"fill": ACCENT, "fill_opacity": SHADE},
-    {"fill": "none"},
-    {"fill": ACCENT_2, "fill_opacity": 0.3},
-)
-
-
-HEADS = 2
-
-
-def splits() -> dict[str, list[list[int]]]:
-    """Return the twelve numbers of a word in both orders, and one order read as the other.
-
-    The first two are the orders in which layers store them, in blocks and head by head. The last
-    is what becomes query, key and value if blocks are read head by head.
-    """
-    places = torch.arange(12)
-    return {
-        "blocks": places.view(3, 4).tolist(),
-        "heads": places.view(3, HEADS, -1).transpose(0, 1).flatten(1).tolist(),
-        "taken": places.view(HEADS, 3, -1).transpose(0, 1).flatten(1).tolist(),
-    }
-
-
-def split(language: str) -> str:
-    """Draw two orders of the fused layer's numbers, and what comes of mistaking them."""
-    text = texts(__file__, "split", language)
-    drawing = canvas(340, 250)
-    said = {}
-    for index, (way, groups) in enumerate(splits().items()):
-        top, names = 86 * index, text["heads_of" if way == "heads" else "parts"]
-        write(drawing, text[way], 170, top + 8, 12, font_weight="bold")
-        _numbers(drawing, way, groups, top + 42)
-        width = 339 / len(groups)
-        for group, name in enumerate(names):
-            write(drawing, name, (group + 0.5) * width, top + 28, 12)
-        said[way] = text["join"].join(
-            text["takes"].format(part=name, numbers=" ".join(map(_name, places)))
-            for name, places in zip(names, groups, strict=True)
-        )
-    return finish(
-        drawing.as_svg(header=""), f"{KEY}-split", text["title"], text["desc"].format(**said)
-    )
-
-
-def _numbers(drawing: drawsvg.Drawing, way: str, groups: list[list[int]], top: float) -> None:
-    cells_of = drawsvg.Group(data_way=way)
-    for index, place in enumerate(itertools.chain(*groups)):
-        x = 3 + 27 * index + 5 * (index // len(groups[0])) + (3 if len(groups) == 2 else 0)
-        look = {"stroke": INK, "stroke_opacity": 0.5, **_FILLS[place // 4]}
-        cells_of.append(drawsvg.Rectangle(x, top, 27, 26, **look))
-        write(cells_of, _name(place), x + 13.5, top + 13, 12)
-    drawing.append(cells_of)
-
-
-def _name(place: int) -> str:
-    return "qkv"[place // 4] + "₁₂₃₄"[place % 4]
 
 
 def dropout_maps() -> dict[str, Tensor]:
@@ -228,73 +126,7 @@ def dropout(language: str) -> str:
     return finish(drawing.as_svg(header=""), f"{KEY}-dropout", text["title"], desc, zoom=1.5)
 
 
-class Ratio(NamedTuple):
-    """One line of the measured table."""
-
-    rows: int
-    size: int
-    forward: float
-    both: float
-
-
-def measured() -> list[Ratio]:
-    """Return the measured ratios of time, a size each."""
-    found = load(__file__)["fused"]
-    ratios = []
-    for batch, words, size in SIZES:
-        of = {"batch": batch, "words": words, "size": size}
-        forward, both = (found("time", run=run, **of) for run in ("forward", "both"))
-        ratios.append(Ratio(batch * words, size, forward, both))
-    return ratios
-
-
-def fused(language: str) -> str:
-    """Chart the measured ratios of time, small sizes to large."""
-    text = texts(__file__, "fused", language)
-    found = measured()
-    with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(340, 216)
-        axes = chart.panel(figure, 34, 26, 294, 150)
-        figure.text(0, 1 - 6 / 216, text["y"], weight="bold", va="top")
-        axes.set_xlim(-0.4, len(found) - 0.6)
-        labels = {i: f"{ratio.rows} × {ratio.size}" for i, ratio in enumerate(found)}
-        chart.set_ticks(axes, "x", labels)
-        top = math.ceil(2 * max(max(ratio[2:]) for ratio in found) + 0.5) / 2
-        axes.set_ylim(0, top)
-        chart.set_ticks(axes, "y", {i / 2: f"{i / 2:g}" for i in range(int(2 * top) + 1)})
-        dots = {"color": chart.INK, "linestyle": (0, (1, 2)), "linewidth": 1.5}
-        axes.plot(axes.get_xlim(), [1, 1], **dots, gid="part:equal")
-        axes.text(-0.35, 0.9, text["equal"], va="top", gid="part:equal-label")
-        for series, colour, marker, y in (
-            ("forward", chart.ACCENT, "o", 0.5),
-            ("both", chart.ACCENT_2, "s", 0.22),
-        ):
-            values = [getattr(ratio, series) for ratio in found]
-            look = {"linestyle": "none", "markersize": 8, "markeredgewidth": 0}
-            places = [i + (-0.08 if series == "forward" else 0.08) for i in range(len(found))]
-            axes.plot(places, values, color=colour, marker=marker, **look, gid=f"part:{series}")
-            axes.text(len(found) - 0.65, y, text[series], ha="right", va="center")
-        figure.text(328 / 340, 6 / 216, text["x"], ha="right", va="baseline")
-        said = {
-            series: text["join"].join(
-                text["says"].format(ratio=f"{getattr(r, series):.2f}", rows=r.rows, size=r.size)
-                for r in found
-            )
-            for series in ("forward", "both")
-        }
-        return chart.finish(figure, f"{KEY}-fused", text["title"], text["desc"].format(**said))
-
-
-def numbers() -> dict[str, str]:
-    """Return when and with what the figure's times were measured."""
-    found = load(__file__)["fused"]
-    tools = (f"PyTorch {found.torch}", f"Python {found.python}", found.machine)
-    return {"measured_on": found.date, "measured_with": ", ".join(tools)}
-
-
 FIGURES: dict[str, Callable[[str], str]] = {
-    "projections": layer,
-    "split": split,
+    "widened": widened,
     "dropout": dropout,
-    "fused": fused,
 }

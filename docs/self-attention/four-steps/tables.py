@@ -19,7 +19,7 @@ from docs._kit.measured import load
 from docs._kit.text import texts
 
 from .benchmark import ROUNDS, SIZES
-from .figures import matrices, sentence_weights
+from .figures import scores_of_it, sentence_weights
 
 EXAMPLES = Path(__file__).parents[3] / "attn_docs/examples/self_attention/four_steps"
 SIZE, LENGTH = 512, 1024
@@ -95,17 +95,14 @@ def cost(language: str) -> str:
 
 
 def fused(language: str) -> str:
-    """Return the measured times and peaks of three layers and of one, a row for each size."""
-    text, found = texts(__file__, "fused_table", language), load(__file__)["fused"]
+    """Return the measured times of three layers over those of one, a row for each size."""
+    text, found = texts(__file__, "fused", language), load(__file__)["fused"]
     rows = []
     for sizes in SIZES:
         of = dict(zip(("batch", "words", "size"), sizes, strict=True))
+        ratios = (found("time", run=run, **of) for run in ("forward", "both"))
         rows.append(
-            (
-                " × ".join(f"{size:,}" for size in sizes),
-                *(f"{found('time', run=run, **of):.2f}×" for run in ("forward", "both")),
-                *(f"{found('peak', layers=layers, **of):,.0f} KiB" for layers in (3, 1)),
-            )
+            (" × ".join(f"{size:,}" for size in sizes), *(f"{ratio:.2f}×" for ratio in ratios))
         )
     caption = found.caption(text["caption"].format(rounds=ROUNDS), language)
     return f"{table(text['header'], rows)}\n\n{caption}"
@@ -121,10 +118,14 @@ def class_of(name: str) -> list[str]:
 
 
 def step(number: int) -> str:
-    """Return what a step changes in the class, as a diff that shows all of it."""
+    """Return what a step changes in the class, as a diff; the last one's class follows whole."""
     before, after = (class_of(_STEPS[index]) for index in (number - 2, number - 1))
-    lines = list(difflib.unified_diff(before, after, n=len(before), lineterm=""))[3:]
-    return "\n".join(["```diff", *(line.rstrip() for line in lines), "```"])
+    context = 1 if number == len(_STEPS) else len(before)
+    lines = list(difflib.unified_diff(before, after, n=context, lineterm=""))[3:]
+    if context == 1:
+        lines = [" …" if line.startswith("@@") else line for line in lines if line.strip()]
+    shown = (line.rstrip() for line in lines)
+    return "\n".join(["```diff", *shown, "```"])
 
 
 TABLES = {
@@ -136,7 +137,7 @@ TABLES = {
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    weights, scores = sentence_weights(), matrices()["score"][:, 0]
+    weights, scores = sentence_weights(), scores_of_it()
     coins = torch.cartesian_prod(*[torch.tensor([0.0, 1.0])] * 5)
     mean = torch.softmax(2 * scores * coins, dim=-1).mean(dim=0)
     return {

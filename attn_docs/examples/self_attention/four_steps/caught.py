@@ -1,12 +1,10 @@
 import torch
-import torch.nn.functional as F
 
 from attn_docs import FusedSelfAttention
 from attn_docs.exhibits.self_attention import (
     chunks_in_wrong_order,
     dropout_in_eval,
     dropout_on_scores,
-    interleaved_view,
     scaled_by_input_dim,
     value_from_k_proj,
 )
@@ -20,16 +18,6 @@ for exhibit in (chunks_in_wrong_order, scaled_by_input_dim):
     print(tuple(wrong(x).shape), torch.allclose(wrong(x), right(x), atol=1e-6))
 #> (2, 5, 4) False
 #> (2, 5, 4) False
-
-parts = right.qkv_proj(x).chunk(3, dim=-1)  # query, key, value
-for num_heads in (1, 2):
-    wrong = interleaved_view.SelfAttention(16, 4, num_heads)
-    wrong.load_state_dict(right.state_dict())
-    heads = (part.unflatten(-1, (num_heads, -1)).transpose(1, 2) for part in parts)
-    expected = F.scaled_dot_product_attention(*heads).transpose(1, 2).flatten(2)
-    print(num_heads, torch.allclose(wrong(x), expected, atol=1e-6))
-#> 1 True
-#> 2 False
 
 wrong = value_from_k_proj.SelfAttention(16, 4)
 wrong(x).sum().backward()

@@ -16,7 +16,7 @@ optimizer = torch.optim.Adam(layer.parameters(), lr=0.01)
 cat, noun, it, rows = embeddings(), 1, 3, {}
 kinds = torch.cat([cat[:, :4], torch.zeros(5, 4)], dim=-1)  # n D: no meanings
 for step in range(301):
-    if step in (0, 100, 300):
+    if step in (0, 300):
         rows[str(step)] = look(cat)
     meanings = torch.eye(8)[torch.randint(4, 8, (64, 5))]  # b n D: one each, at random
     meanings[:, it] = 0.0  # but "it" has none
@@ -33,12 +33,10 @@ weights, meant = (torch.stack(found) for found in zip(*rows.values(), strict=Tru
 print(labelled(weights, list(rows), WORDS))
 #>             the     cat  sleeps      it  dreams
 #> 0          0.16    0.18    0.24    0.20    0.22
-#> 100        0.02    0.91    0.02    0.02    0.03
 #> 300        0.01    0.96    0.01    0.01    0.01
 #> 2 nouns    0.00    0.42    0.00    0.00    0.57
 print(labelled(meant, list(rows), MEANINGS))
 #>          definite    animal    asleep  dreaming
 #> 0           -0.03      0.48     -0.24      0.12
-#> 100          0.01      0.99      0.00     -0.01
 #> 300          0.00      0.99      0.00     -0.00
 #> 2 nouns     -0.00      0.42     -0.00      0.59
