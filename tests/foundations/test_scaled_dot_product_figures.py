@@ -16,7 +16,6 @@ from docs._tools.page import page_module
 from tests.kit import parse
 
 benchmark = page_module("foundations/scaled-dot-product", "benchmark")
-tables = page_module("foundations/scaled-dot-product", "tables")
 figures = page_module("foundations/scaled-dot-product", "figures")
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
@@ -357,47 +356,12 @@ def test_with_the_division_one_range_of_rates_serves_all_sizes_and_without_it_th
     assert torn[1] < torn[0] < torn[2] < torn[3] == benchmark.LARGEST
 
 
-def test_with_adam_the_rates_that_suit_one_size_are_wrong_for_another():
-    found = load(figures.__file__)
-    adam, plain = found["learning_adam"], found["learning"]
-
-    def of(losses, d, rate, *, scaled):
-        return losses("loss", step=benchmark.STEPS, d=d, scaled=scaled, rate=rate)
-
-    for scaled in (False, True):
-        assert of(adam, 512, 0.003, scaled=scaled) < 0.1
-        assert of(adam, 8, 0.003, scaled=scaled) > 1
-        assert of(adam, 8, 0.03, scaled=scaled) < 0.5
-        assert of(adam, 512, 0.03, scaled=scaled) > 1
-    for rate in tables.SHOWN["SGD"]:
-        losses = [of(plain, d, rate, scaled=True) for d in benchmark.SIZES]
-        assert max(losses) - min(losses) < 0.3
-
-
-def test_losses_of_both_optimisers_stand_in_their_rows():
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in tables.learned("en").splitlines()
-        if line.startswith(("| SGD", "| Adam"))
-    ]
-    found = load(figures.__file__)
-    assert len(rows) == 8
-    for optimiser, rate, division, *cells in rows:
-        losses = found["learning_adam" if optimiser == "Adam" else "learning"]
-        of = {"step": benchmark.STEPS, "scaled": division == "by √d", "rate": float(rate)}
-        wanted = [losses("loss", d=d, **of) for d in benchmark.SIZES]
-        assert cells == [f"{x:.2f}" if x < benchmark.LARGEST else "diverged" for x in wanted]
-
-
 def test_the_example_that_was_measured_still_gives_those_losses():
     train = runpy.run_path(str(benchmark.EXAMPLE), run_name="other")["train"]
     measured = load(figures.__file__)["learning"]
     for d, rate in ((8, 0.3), (512, 1.0)):
         wanted = [measured("loss", step=s, d=d, scaled=False, rate=rate) for s in range(3)]
         assert train(d, 1.0, rate, 2) == pytest.approx(wanted, rel=1e-2)
-    measured = load(figures.__file__)["learning_adam"]
-    wanted = [measured("loss", step=s, d=8, scaled=True, rate=0.03) for s in range(3)]
-    assert train(8, 8**-0.5, 0.03, 2, torch.optim.Adam) == pytest.approx(wanted, rel=1e-2)
 
 
 def test_without_the_division_a_step_moves_the_scores_d_times_as_far():
