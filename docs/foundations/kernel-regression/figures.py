@@ -154,7 +154,7 @@ def weights(language: str) -> str:
     _, matrix = nadaraya_watson(
         SHOWN_QUERIES, SHOWN_KEYS, 0 * SHOWN_KEYS, width=SHOWN_WIDTH, need_weights=True
     )
-    left, top, width, height = 66, 50, 38, 34
+    left, top, width, height = 66, 50, 38, 28
     drawing = canvas(340, top + 5 * height + 1)
     write(drawing, f"{text['query']} ↓", left - 8, 36, 12, text_anchor="end")
     write(drawing, f"{text['key']} →", left + 3.5 * width, 10, 12)
