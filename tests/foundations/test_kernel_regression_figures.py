@@ -150,11 +150,3 @@ def test_numbers_of_the_worked_example_add_up() -> None:
     assert found["output"] == pytest.approx(mixed, abs=2e-3)
     assert found["sum_powers"] == pytest.approx(math.exp(-2) + 2 * math.exp(-0.5), abs=1e-4)
     assert found["mean"] == pytest.approx(16 / 3, abs=5e-3)
-
-
-def test_costs_are_those_of_the_arrays() -> None:
-    _, weights = nadaraya_watson(
-        torch.zeros(40), torch.zeros(40), torch.zeros(40), need_weights=True
-    )
-    assert weights.numel() * weights.element_size() == tables.weight_bytes(40, 40)
-    assert tables.operations(5, 7) == 210

@@ -124,13 +124,13 @@ def fit(language: str) -> str:
     x, y = pairs()
     grid = torch.linspace(0, 6, 91, dtype=torch.float64)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(340, 424)
+        figure = chart.new_figure(340, 379)
         for index, width in enumerate(WIDTHS):
-            top = 26 + 136 * index
+            top = 26 + 121 * index
             name = f"{text['width']} {width:g}"
-            figure.text(28 / 340, 1 - (top - 20) / 424, name, weight="bold", va="top")
-            figure.text(20 / 340, 1 - (top - 20) / 424, "y", va="top", ha="right")
-            axes = chart.panel(figure, 28, top, 300, 90)
+            figure.text(28 / 340, 1 - (top - 20) / 379, name, weight="bold", va="top")
+            figure.text(20 / 340, 1 - (top - 20) / 379, "y", va="top", ha="right")
+            axes = chart.panel(figure, 28, top, 300, 75)
             axes.set_xlim(-0.1, 6.1)
             axes.set_ylim(-3.2, 3.2)
             chart.set_ticks(axes, "x", {place: str(place) for place in range(7)})
@@ -143,7 +143,7 @@ def fit(language: str) -> str:
             axes.plot(x.repeat_interleave(3), squares, **marks, gid=f"part:pairs-{index}")
             prediction = nadaraya_watson(grid, x, y, width=width)
             axes.plot(grid, prediction, color=chart.ACCENT, linewidth=2, gid=f"part:fit-{index}")
-        figure.text(328 / 340, 6 / 424, "x", ha="right", va="baseline")
+        figure.text(328 / 340, 6 / 379, "x", ha="right", va="baseline")
         desc = text["desc"].format(narrow=WIDTHS[0], middle=WIDTHS[1], wide=f"{WIDTHS[2]:g}")
         return chart.finish(figure, f"{KEY}-fit", text["title"], desc)
 
@@ -154,7 +154,7 @@ def weights(language: str) -> str:
     _, matrix = nadaraya_watson(
         SHOWN_QUERIES, SHOWN_KEYS, 0 * SHOWN_KEYS, width=SHOWN_WIDTH, need_weights=True
     )
-    left, top, width, height = 66, 50, 38, 34
+    left, top, width, height = 66, 50, 38, 28
     drawing = canvas(340, top + 5 * height + 1)
     write(drawing, f"{text['query']} ↓", left - 8, 36, 12, text_anchor="end")
     write(drawing, f"{text['key']} →", left + 3.5 * width, 10, 12)

@@ -1,46 +1,13 @@
-"""The numbers of the worked example, and what kernel regression costs."""
+"""The numbers of the worked example."""
 
 import math
 
 import torch
 
-from attn_docs import KernelRegression, nadaraya_watson
-from docs._kit.markdown import table
-from docs._kit.text import texts
+from attn_docs import nadaraya_watson
 
 KEYS, VALUES = (0.0, 1.0, 3.0), (2.0, 4.0, 10.0)
 QUERY = 2.0
-LENGTHS = (40, 1000, 4000)
-
-
-def operations(n: int, m: int) -> int:
-    """Count, softmax apart: subtract, divide, square, times −½; then multiply and add."""
-    return (4 + 2) * n * m
-
-
-def weight_bytes(n: int, m: int, dtype: torch.dtype = torch.float32) -> int:
-    """Count the bytes of the weights."""
-    return n * m * dtype.itemsize
-
-
-def cost(language: str) -> str:
-    """Return parameters, operations and memory against the number of pairs."""
-    text = texts(__file__, "cost", language)
-    parameters = sum(p.numel() for p in KernelRegression().parameters())
-    rows = (
-        (
-            f"{m:,}",
-            str(parameters),
-            f"{2 * m:,}",
-            f"{operations(m, m):,}",
-            f"{weight_bytes(m, m) / 2**20:,.2g} MiB",
-        )
-        for m in LENGTHS
-    )
-    return f"{table(text['header'], rows)}\n\n{text['caption']}"
-
-
-TABLES = {"cost": cost}
 
 
 def numbers() -> dict[str, str]:

@@ -43,12 +43,12 @@ def calls(length: int = LENGTH) -> dict[str, Callable[[], Tensor]]:
     }
 
 
-def learning(optimizer: type[torch.optim.Optimizer] = torch.optim.SGD) -> Measurement:
+def learning() -> Measurement:
     """Return the losses of the page's example, before the first steps and after the last."""
     train = runpy.run_path(str(EXAMPLE), run_name="measured")["train"]
     values = []
     for d, scaled, rate in itertools.product(SIZES, (False, True), RATES):
-        losses = train(d, d**-0.5 if scaled else 1.0, rate, STEPS, optimizer)
+        losses = train(d, d**-0.5 if scaled else 1.0, rate, STEPS)
         setting = {"quantity": "loss", "unit": "nat", "kernel": "aten::bmm"}
         setting |= {"d": d, "scaled": scaled, "rate": rate}
         values += [
@@ -75,5 +75,5 @@ def measure() -> dict[str, Measurement]:
                 setting | {"quantity": "time", "value": ratio, "unit": "ratio"},
                 setting | {"quantity": "peak memory", "value": memory, "unit": "MiB"},
             ]
-        learned = {"learning": learning(), "learning_adam": learning(torch.optim.Adam)}
-    return {"additive": measurement(values, threads=1)} | learned
+        learned = learning()
+    return {"additive": measurement(values, threads=1), "learning": learned}

@@ -36,8 +36,6 @@ class ScaleMeasurement(NamedTuple):
     """What one head size does to the softmax."""
 
     head_dim: int
-    logit_std: float
-    """Standard deviation of all logits, the numbers that go into the softmax."""
     entropy: float
     """Entropy of a query's weights in nats, its mean over the queries."""
     gradient_median: float
@@ -50,7 +48,7 @@ class ScaleMeasurement(NamedTuple):
 def measure_scale(
     *, scaled: bool, sizes: tuple[int, ...] = SIZES, seed: int = 0
 ) -> tuple[ScaleMeasurement, ...]:
-    """Measure logits, weights and gradients for several head sizes, with or without 1/√d.
+    """Measure weights and gradients for several head sizes, with or without 1/√d.
 
     Queries and keys are unit-normal, independent and float64: 64 batches of 64 queries and
     64 keys. The loss is the sum of all outputs, each value being one unit-normal number; the
@@ -77,7 +75,6 @@ def _measure(head_dim: int, scale: float, seed: int) -> ScaleMeasurement:
     weights = attention_weights(query, key, scale=scale)
     return ScaleMeasurement(
         head_dim,
-        logits.std().item(),
         torch.special.entr(weights).sum(-1).mean().item(),
         gradient.median().item(),
         gradient.mean().item(),
@@ -123,8 +120,8 @@ def block_diagram(language: str) -> str:
         "mask": text["mask"],
         "scale": text["scale"],
     }
-    drawing = canvas(340, 428)
-    middle, width, height, pitch = 112, 224, 32, 64
+    drawing = canvas(340, 383)
+    middle, width, height, pitch = 112, 224, 30, 53
     for name, shape, x in (("Q", "nd", 1), ("K", "md", 123), ("V", "me", 239)):
         _tensor(drawing, name, shape, x, 1)
     arrow(drawing, (51, 47), (51, 71))
@@ -146,7 +143,7 @@ def block_diagram(language: str) -> str:
         below = y + height
         if result:
             arrow(drawing, (middle, below + 2), (middle, below + pitch - height - 2))
-            _shape(drawing, "nm", middle + 14, below + 16, text[result])
+            _shape(drawing, "nm", middle + 14, below + (pitch - height) / 2, text[result])
     y = 73 + 4 * pitch
     arrow(drawing, (289, 47), (289, y + height / 2), (width + 2, y + height / 2))
     arrow(drawing, (middle, y + height + 2), (middle, y + height + 20))
@@ -203,9 +200,9 @@ def six_keys() -> dict[tuple[int, bool], tuple[float, ...]]:
 def keys(language: str) -> str:
     """Draw the weights of six random keys: two head sizes, without and with the division."""
     text = texts(__file__, "keys", language)
-    drawing = canvas(400, 262)
+    drawing = canvas(400, 208)
     for (size, scaled), weights in six_keys().items():
-        left, floor = (66 if size == 8 else 236), (236 if scaled else 118)
+        left, floor = (66 if size == 8 else 236), (182 if scaled else 106)
         if not scaled:
             write(drawing, f"d = {size}", left + 3 * _BAR, 10, font_weight="bold")
         for index, weight in enumerate(weights):
@@ -215,12 +212,12 @@ def keys(language: str) -> str:
             write(drawing, f"{weight:.2f}", x + _BAR / 2, floor - height - 8, 11)
         end = left + _KEYS * _BAR
         drawing.append(drawsvg.Line(left, floor, end, floor, stroke=INK))
-    for floor, lines in ((118, text["unscaled"]), (236, text["scaled"])):
+    for floor, lines in ((106, text["unscaled"]), (182, text["scaled"])):
         for index, line in enumerate(lines):
-            y = floor - 44 + 16 * index
+            y = floor - 36 + 16 * index
             write(drawing, line, 0, y, 12, text_anchor="start", font_weight="bold")
     for left in (66, 236):
-        write(drawing, text["keys"], left + 3 * _BAR, 250, 12)
+        write(drawing, text["keys"], left + 3 * _BAR, 196, 12)
     found = {f"{name}_{d}": max(six_keys()[d, s]) for d in (8, 512) for name, s in _SETTINGS}
     desc = text["desc"].format(**{name: f"{weight:.2f}" for name, weight in found.items()})
     return finish(drawing.as_svg(header=""), f"{KEY}-keys", text["title"], desc, zoom=1.5)
@@ -244,14 +241,6 @@ _LOOKS = {
     "scaled": {"color": chart.ACCENT, "marker": "o", "linestyle": "solid", **_MARKS},
 }
 _PANELS = (
-    _Panel(
-        name="std",
-        field="logit_std",
-        log=True,
-        limits=(0.6, 40),
-        ticks={1: "1", 2: "2", 4: "4", 8: "8", 16: "16", 32: "32"},
-        labels={"unscaled": (90, 16, "right", "center"), "scaled": (1024, 1.3, "right", "bottom")},
-    ),
     _Panel(
         name="entropy",
         field="entropy",
@@ -279,15 +268,15 @@ _PANELS = (
 
 
 def sqrt_d(language: str) -> str:
-    """Chart the logits, the entropy and the gradient against d, with and without the scale."""
+    """Chart the entropy and the gradient against d, with and without the scale."""
     text = texts(__file__, "sqrt-d", language)
     with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(340, 396)
+        figure = chart.new_figure(340, 268)
         for index, panel in enumerate(_PANELS):
             top = 26 + 128 * index
-            figure.text(0, 1 - (top - 20) / 396, text[panel.name], weight="bold", va="top")
+            figure.text(0, 1 - (top - 20) / 268, text[panel.name], weight="bold", va="top")
             _plot(chart.panel(figure, 34, top, 288, 78), panel, text)
-        figure.text(322 / 340, 4 / 396, text["x"], ha="right", va="baseline")
+        figure.text(322 / 340, 4 / 268, text["x"], ha="right", va="baseline")
         desc = text["desc"].format(**numbers())
         return chart.finish(figure, f"{KEY}-sqrt-d", text["title"], desc)
 
