@@ -37,8 +37,8 @@ def edges(layer: str, n: int = WORDS) -> list[tuple[Node, Node]]:
 def dependencies(language: str) -> str:
     """Draw which output waits for which word or output, in an RNN and in self-attention."""
     text = texts(__file__, "dependencies", language)
-    drawing = canvas(340, 324)
-    for layer, top in (("recurrent", 0), ("self-attention", 174)):
+    drawing = canvas(340, 372)
+    for layer, top in (("recurrent", 0), ("self-attention", 198)):
         group = drawsvg.Group(data_layer=layer)
         write(group, text[layer].format(steps=WORDS), 170, top + 8, font_weight="bold")
         path = _path(layer)
@@ -51,8 +51,8 @@ def dependencies(language: str) -> str:
             box(group, x - 20, top + 46, 40, 28, lit=False)
             name = "h" if layer == "recurrent" else "o"  # a state, or an output without a state
             write(group, f"{name}{_subscript(i)}", x, top + 60)
-            box(group, x - 20, top + 118, 40, 28, fill="none", stroke=INK)
-            write(group, f"x{_subscript(i)}", x, top + 132)
+            box(group, x - 20, top + 142, 40, 28, fill="none", stroke=INK)
+            write(group, f"x{_subscript(i)}", x, top + 156)
         drawing.append(group)
     return finish(drawing.as_svg(header=""), f"{KEY}-dependencies", text["title"], text["desc"])
 
@@ -71,7 +71,7 @@ def _edge(group: drawsvg.Group, start: Node, end: Node, top: float, *, lit: bool
     if kind == "h":
         x0, y0, x1, y1 = _x(i) + 21, top + 60.0, _x(j) - 21, top + 60.0
     else:
-        x0, y0, x1, y1 = _x(i), top + 118.0, _x(j) + 5 * (i - j), top + 75.0
+        x0, y0, x1, y1 = _x(i), top + 142.0, _x(j) + 5 * (i - j), top + 75.0
     length = math.hypot(x1 - x0, y1 - y0)
     along = ((x1 - x0) / length, (y1 - y0) / length)
     base = (x1 - 7 * along[0], y1 - 7 * along[1])
