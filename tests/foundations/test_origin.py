@@ -1,4 +1,4 @@
-"""The recurrent encoder against PyTorch's, its counts, and the three ways to lose a sentence."""
+"""The recurrent encoder against PyTorch's, its counts, and the two ways to lose a sentence."""
 
 import math
 import re
@@ -7,13 +7,13 @@ import types
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from attn_docs import AdditiveAttention, encode_step_by_step
+from docs._kit.examples import example
 from docs._kit.measured import load as load_measured
 from docs._kit.measured import measurement
 from docs._tools.blocks import ROOT
@@ -31,10 +31,6 @@ MENDED = {
         "nn.GRU(input_size, hidden_size, batch_first=True)",
     ),
     "last_state_of_padding": ("states[rows, -1]", "states[rows, lengths - 1]"),
-    "last_state_only": (
-        "torch.eye(states.size(-2)).to(weights)[-1].expand_as(weights)",
-        "weights",
-    ),
 }
 
 
@@ -177,40 +173,16 @@ def test_the_weight_named_is_the_one_that_does_not_fit() -> None:
 
 @pytest.mark.parametrize(("n", "d"), [(2, 3), (5, 4), (7, 7), (16, 8)])
 def test_operations_are_those_that_a_run_counts(n: int, d: int) -> None:
+    counted = example("foundations/origin/exercise_count")
     with FlopCounterMode(display=False) as counter:
         encode_step_by_step(torch.randn(1, n, d), nn.GRU(d, d))
-    assert counter.get_total_flops() == tables.gru_operations(n, d)
+    assert counter.get_total_flops() == counted["gru_operations"](n, d)
 
     words, projections = torch.randn(n, d), [torch.randn(d, d) for _ in range(4)]
     with FlopCounterMode(display=False) as counter:
         query, key, value = (words @ projection for projection in projections[:3])
         (torch.softmax(query @ key.mT / d**0.5, -1) @ value) @ projections[3]
-    assert counter.get_total_flops() == tables.self_attention_operations(n, d)
-
-
-def test_the_recurrent_layer_is_cheaper_once_the_length_exceeds_the_size() -> None:
-    ratios = {
-        n: tables.self_attention_operations(n, 512) / tables.gru_operations(n, 512)
-        for n in (16, 512, 4096)
-    }
-    assert ratios[16] < 1
-    assert ratios[512] == 1
-    assert ratios[4096] > 1
-    assert tuple(ratios) == tables.LENGTHS
-
-
-def test_tables_say_what_table_1_of_the_paper_says() -> None:
-    for language in ("en", "zh"):
-        recurrent, convolution, attention = tables.cost(language).splitlines()[2:]
-        assert recurrent.split(" | ")[1:4] == ["$O(n \\cdot d^2)$", "$O(n)$", "$O(n)$"]
-        assert convolution.split(" | ")[1:4] == [
-            *("$O(k \\cdot n \\cdot d^2)$", "$O(1)$", "$O(\\log_k n)$")
-        ]
-        assert attention.split(" | ")[1:4] == ["$O(n^2 \\cdot d)$", "$O(1)$", "$O(1)$"]
-        assert "$O(n^2 + n \\cdot d)$" in attention
-        rows = tables.counted(language).splitlines()[2:5]
-        assert [row.split(" | ")[4] for row in rows] == ["16", "512", "4,096"]
-        assert [row.split(" | ")[5] for row in rows] == ["1 |", "1 |", "1 |"]
+    assert counter.get_total_flops() == counted["self_attention_operations"](n, d)
 
 
 def test_the_measured_table_has_a_row_a_length_in_both_languages() -> None:
@@ -242,18 +214,6 @@ def test_the_stored_times_and_ratios_agree_and_are_as_the_page_says() -> None:
         assert ratios[-1] == pytest.approx(gru / attention, rel=0.05)
     # on short texts self-attention is ahead, on the longest it is the slower one
     assert ratios[0] > 1 > ratios[-1]
-
-
-@pytest.mark.parametrize("n", [2, 5, 8, 16])
-def test_a_dilated_convolution_takes_log_n_layers_to_reach_the_first_word(n: int) -> None:
-    layers = tables.longest_path("convolution", n)
-    for count, reaches in ((layers, True), (layers - 1, False)):
-        words = torch.ones(1, 1, n, requires_grad=True)
-        output = words
-        for layer in range(count):
-            output = F.conv1d(F.pad(output, (2**layer, 0)), torch.ones(1, 1, 2), dilation=2**layer)
-        (gradient,) = torch.autograd.grad(output[..., -1].sum(), words)
-        assert (gradient[0, 0, 0] > 0).item() is reaches
 
 
 # --- distance and bottleneck, apart -----------------------------------------------------------
@@ -304,18 +264,6 @@ def test_the_stored_memory_test_shows_the_bottleneck_and_not_distance() -> None:
         assert f"{mean:.2f}" in tables.recall_table(stored, "en")
 
 
-def test_the_stored_alignment_is_a_distribution_a_place_with_most_at_that_place() -> None:
-    figures = page_module("foundations/origin", "figures")
-    weights = torch.tensor(figures.learned_weights())
-    torch.testing.assert_close(weights.sum(1), torch.ones(len(weights)), atol=1e-5, rtol=0)
-    assert weights.argmax(1).tolist() == list(range(recall.MAPPED_WORDS))
-    assert weights.diagonal().min() > 0.75
-    assert {key: figures.numbers()[key] for key in ("aligned_least", "aligned_most")} == {
-        "aligned_least": f"{weights.diagonal().min():.2f}",
-        "aligned_most": f"{weights.diagonal().max():.2f}",
-    }
-
-
 def test_a_short_sentence_is_remembered_and_the_answer_is_the_word_asked_for() -> None:
     sentences, places, kinds = recall.draw(50, 5, "any")
     assert [int(s[p]) for s, p in zip(sentences, places, strict=True)] == kinds.tolist()
@@ -323,9 +271,7 @@ def test_a_short_sentence_is_remembered_and_the_answer_is_the_word_asked_for() -
     with torch.random.fork_rng():
         model = recall.train(recall.Way(8, "any", attends=True), 2, seed=0, steps=200)
         found, _ = recall.accuracy(model, 2, "any")
-        weights = recall.alignment(model, 2)
     assert found > 0.9
-    torch.testing.assert_close(weights.sum(1), torch.ones(2), atol=1e-5, rtol=0)
 
 
 def load(name: str, *, mended: bool) -> types.ModuleType:
@@ -373,18 +319,6 @@ def test_last_state_of_padding() -> None:
     assert wrong.shape == wanted.shape
     assert [torch.equal(a, b) for a, b in zip(wrong, wanted, strict=True)] == [False, True, False]
     assert torch.equal(right, wanted)
-
-
-def test_last_state_only() -> None:
-    torch.manual_seed(0)
-    query, states = torch.randn(2, 3, 4).double(), torch.randn(2, 5, 4).double()
-    wrong, right = (
-        load("last_state_only", mended=mended).context(query, states) for mended in (False, True)
-    )
-    wanted = F.scaled_dot_product_attention(query, states, states)
-    assert wrong.shape == wanted.shape
-    assert torch.equal(wrong, states[:, -1:].expand(2, 3, 4))
-    torch.testing.assert_close(right, wanted, rtol=0, atol=1e-12)
 
 
 @pytest.mark.formula(

@@ -11,11 +11,11 @@ from torch import nn
 from docs._tools.page import page_module
 
 figures = page_module("foundations/origin", "figures")
-tables = page_module("foundations/origin", "tables")
 
 
 SVG = "{http://www.w3.org/2000/svg}"
 LAYERS = ("recurrent", "self-attention")
+STEPS = {"recurrent": (lambda n: n), "self-attention": (lambda _: 1)}  # and the longest path
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
@@ -56,11 +56,8 @@ def count(graph: list[tuple]) -> tuple[int, int]:
 
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("n", [1, 2, 4, 7])
-def test_steps_and_paths_in_the_table_are_those_of_the_graph(layer: str, n: int) -> None:
-    assert count(figures.edges(layer, n)) == (
-        tables.sequential_steps(layer, n),
-        tables.longest_path(layer, n),
-    )
+def test_steps_and_paths_are_those_of_the_graph(layer: str, n: int) -> None:
+    assert count(figures.edges(layer, n)) == (STEPS[layer](n),) * 2
 
 
 @languages
@@ -74,10 +71,7 @@ def test_arrows_are_the_graph_and_reach_what_gradients_reach(layer: str, languag
         for line in lines
     ]
     assert sorted(graph) == sorted(figures.edges(layer))
-    assert count(graph) == (
-        tables.sequential_steps(layer, figures.WORDS),
-        tables.longest_path(layer, figures.WORDS),
-    )
+    assert count(graph) == (STEPS[layer](figures.WORDS),) * 2
 
     torch.manual_seed(0)
     words = torch.randn(1, figures.WORDS, 3, requires_grad=True)
@@ -101,7 +95,7 @@ def test_highlighted_arrows_lead_from_the_first_word_to_the_last_output(
     layer: str, language: str
 ) -> None:
     lit = [e for e in drawn(parse("dependencies", language), layer) if e.get("data-lit") == "true"]
-    assert len(lit) == tables.longest_path(layer, figures.WORDS)
+    assert len(lit) == STEPS[layer](figures.WORDS)
     place = "x0"
     for line in sorted(lit, key=lambda e: (e.attrib["data-from"] != "x0", e.attrib["data-from"])):
         assert line.attrib["data-from"] == place
@@ -167,18 +161,3 @@ def test_the_bottleneck_is_drawn_as_it_was_measured(language: str) -> None:
             assert rise == pytest.approx(mean - next(iter(found.values()))[0], abs=0.005)
             assert low <= mean <= high
     assert f"{figures.recall_numbers()['recall_many_128']}" in (root.findtext(f"{SVG}desc") or "")
-
-
-@languages
-def test_the_alignment_shows_each_learned_weight(language: str) -> None:
-    root = parse("alignment", language)
-    shown = {t.get("data-cell"): t.text for t in root.iter(f"{SVG}text") if t.get("data-cell")}
-    shades = {
-        f"{r.get('data-row')},{r.get('data-column')}": float(r.attrib["fill-opacity"])
-        for r in root.iter(f"{SVG}rect")
-    }
-    for row, line in enumerate(figures.learned_weights()):
-        for column, weight in enumerate(line):
-            cell = f"{row},{column}"
-            assert shades[cell] == pytest.approx(0.45 * weight, abs=0.01)
-            assert shown.get(cell) == (f"{weight:.2f}" if weight >= 0.005 else None)

@@ -4,15 +4,12 @@ import functools
 from collections.abc import Callable
 
 import drawsvg
-import matplotlib.style
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from attn_docs import MultiHeadAttention
 from attn_docs.practice.bugs_that_train import LENGTH, NextWord, fit
 from attn_docs.sentence import KINDS
-from docs._kit import chart
 from docs._kit.draw import ACCENT, ACCENT_2, INK, SHADE, SOFT, canvas, finish, write
 from docs._kit.examples import example
 from docs._kit.measure import one_thread
@@ -20,41 +17,6 @@ from docs._kit.text import texts
 
 KEY = "foundations-bilinear"
 EXAMPLE = "foundations/bilinear/two_trainings"
-SIZES = (2, 4, 8, 16, 32, 64, 128)
-STARTS = ("small", "unit")
-DIVISORS = ("fourth", "square")
-
-
-@functools.cache
-def measure_variance(start: str, divisor: str, seed: int = 0) -> tuple[float, ...]:
-    """Measure the variance of qᵀWk over a divisor for queries of size d and keys of size 2d.
-
-    Queries and keys are unit-normal, independent and float64; 32 matrices, 512 pairs each.
-
-    Args:
-        start: "small" if W's entries have standard deviation (d_q·d_k)^(-1/4), "unit" if 1.
-        divisor: "fourth" for (d_q·d_k)^(1/4), "square" for √(d_q·d_k).
-        seed: Where the random numbers start; all settings see the same ones.
-    """
-    power = {"fourth": 0.25, "square": 0.5}[divisor] + {"small": 0.25, "unit": 0.0}[start]
-    return tuple(
-        variance / (2 * d * d) ** (2 * power)
-        for d, variance in zip(SIZES, _products(seed), strict=True)
-    )
-
-
-@functools.cache
-def _products(seed: int) -> tuple[float, ...]:
-    """Return the variance of qᵀWk itself, W's entries being unit-normal."""
-    generator = torch.Generator().manual_seed(seed)
-    variances = []
-    for d in SIZES:
-        query, weight, key = (
-            torch.randn(32, *shape, generator=generator, dtype=torch.float64)
-            for shape in ((512, d), (d, 2 * d), (512, 2 * d))
-        )
-        variances.append(((query @ weight) * key).sum(-1).var().item())
-    return tuple(variances)
 
 
 @functools.cache
@@ -172,75 +134,16 @@ def three_back() -> float:
     return 100 * learned().diagonal(-3).mean().item()
 
 
-_MARKS = {"linewidth": 2, "markersize": 5, "markeredgewidth": 0}
-_LOOKS = {
-    "fourth": {"color": chart.ACCENT, "marker": "o", "linestyle": "solid", **_MARKS},
-    "square": {"color": chart.ACCENT_2, "marker": "s", "linestyle": (0, (4, 2)), **_MARKS},
-}
-_TICKS = {0.01: "0.01", 0.1: "0.1", 1: "1", 10: "10", 100: "100"}  # one range: slopes compare
-_LABELS = {
-    "small": {"fourth": (128, 1.6, "right", "bottom"), "square": (20, 0.022, "right", "top")},
-    "unit": {"fourth": (24, 42, "right", "bottom"), "square": (128, 0.65, "right", "top")},
-}
-
-
-def variance(language: str) -> str:
-    """Chart the variance of the score against size, for both starts and both divisors."""
-    text = texts(__file__, "variance", language)
-    with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(340, 356)
-        for index, start in enumerate(STARTS):
-            top = 26 + 166 * index
-            figure.text(0, 1 - (top - 20) / 356, text[start], weight="bold", va="top")
-            _plot(chart.panel(figure, 34, top, 288, 112), start, text)
-        figure.text(322 / 340, 4 / 356, text["x"], ha="right", va="baseline")
-        ends = {
-            f"{start}_{divisor}": _round(measure_variance(start, divisor)[-1])
-            for start in STARTS
-            for divisor in DIVISORS
-        }
-        desc = text["desc"].format(**ends)
-        return chart.finish(figure, f"{KEY}-variance", text["title"], desc)
-
-
-def _plot(axes: Axes, start: str, text: dict[str, str]) -> None:
-    axes.set_xscale("log", base=2)
-    axes.set_xlim(SIZES[0] * 0.85, SIZES[-1])
-    chart.set_ticks(axes, "x", {d: str(d) for d in SIZES})
-    axes.set_yscale("log")
-    axes.set_ylim(min(_TICKS) / 2.5, max(_TICKS) * 3)
-    chart.set_ticks(axes, "y", _TICKS)
-    for divisor, look in _LOOKS.items():
-        name = f"{start}-{divisor}"
-        axes.plot(SIZES, measure_variance(start, divisor), **look, gid=f"part:{name}")
-        x, y, across, up = _LABELS[start][divisor]
-        axes.text(x, y, text[divisor], ha=across, va=up, gid=f"part:{name}-label")
-
-
-def _round(number: float) -> str:
-    """Write a number with two significant digits and no exponent."""
-    return f"{float(f'{number:.2g}'):g}"
-
-
 def numbers() -> dict[str, str]:
-    """Return the variances at the largest size as text."""
+    """Return what the chapter says of the trained heads."""
     heads = places_back()
-    clean = sum(back == {3} for back in heads)
     return {
-        f"{start}_{divisor}_{SIZES[-1]}": _round(measure_variance(start, divisor)[-1])
-        for start in STARTS
-        for divisor in DIVISORS
-    } | {
         "three_back": f"{three_back():.0f}",
         "heads": f"{len(heads)}",
-        "clean_heads": f"{clean}",
+        "clean_heads": f"{sum(back == {3} for back in heads)}",
         "other_heads": f"{sum(back == {3, 7} for back in heads)}",
         "idle_heads": f"{sum(7 not in back and back != {3} for back in heads)}",
     }
 
 
-FIGURES: dict[str, Callable[[str], str]] = {
-    "positions": positions,
-    "factors": factors,
-    "variance": variance,
-}
+FIGURES: dict[str, Callable[[str], str]] = {"positions": positions, "factors": factors}

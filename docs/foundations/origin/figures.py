@@ -11,11 +11,11 @@ from torch import Tensor
 
 from attn_docs import scaled_dot_product_attention
 from docs._kit import chart
-from docs._kit.draw import ACCENT_2, INK, SHADE, box, canvas, cells, finish, write
+from docs._kit.draw import ACCENT_2, INK, box, canvas, finish, write
 from docs._kit.measured import load
 from docs._kit.text import texts
 
-from .recall import ATTENDING, KINDS, MAPPED_WORDS, SIZES, TESTED
+from .recall import ATTENDING, KINDS, SIZES
 from .recall import LENGTHS as LENGTHS_RECALL
 
 KEY = "foundations-origin"
@@ -178,7 +178,7 @@ def numbers() -> dict[str, str]:
         for series in _LOOKS
         for n, value in zip(LENGTHS, measure_gradients(series), strict=True)
     }
-    return gradients | recall_numbers() | alignment_numbers()
+    return gradients | recall_numbers()
 
 
 @functools.cache
@@ -246,54 +246,8 @@ def recall_numbers() -> dict[str, str]:
     return found | {"chance": f"{1 / KINDS:.3f}"}
 
 
-def learned_weights() -> list[list[float]]:
-    """Return the mean weight of each word's state (column) for each place asked for (row)."""
-    measured = load(__file__)["alignment"]
-    places = range(MAPPED_WORDS)
-    return [
-        [measured("weight", **{"asked for": row, "word": column}) for column in places]
-        for row in places
-    ]
-
-
-def alignment(language: str) -> str:
-    """Draw the weights that a network with the additive score has learned."""
-    text = texts(__file__, "alignment", language)
-    matrix = learned_weights()
-    left, top, width, height = 84, 46, 34, 28
-    drawing = canvas(left + MAPPED_WORDS * width + 1, top + MAPPED_WORDS * height + 1)
-    write(drawing, text["columns"], left + MAPPED_WORDS * width / 2, 10, font_weight="bold")
-    write(drawing, text["rows"], left - 8, 34, text_anchor="end", font_weight="bold")
-    cells(drawing, [[SHADE * w for w in row] for row in matrix], left, top, width, height)
-    for place, row in enumerate(matrix):
-        write(drawing, str(place + 1), left + (place + 0.5) * width, 34)
-        middle = top + (place + 0.5) * height
-        write(drawing, str(place + 1), left - 14, middle, text_anchor="end")
-        for column, weight in enumerate(row):
-            if weight >= 0.005:
-                where = {"data_cell": f"{place},{column}"}
-                write(drawing, f"{weight:.2f}", left + (column + 0.5) * width, middle, 11, **where)
-    desc = text["desc"].format(**alignment_numbers())
-    return finish(drawing.as_svg(header=""), f"{KEY}-alignment", text["title"], desc)
-
-
-def alignment_numbers() -> dict[str, str]:
-    """Return what the chapter says of the learned weights."""
-    matrix = learned_weights()
-    diagonal = [row[place] for place, row in enumerate(matrix)]
-    last = MAPPED_WORDS - 2
-    return {
-        "aligned_least": f"{min(diagonal):.2f}",
-        "aligned_most": f"{max(diagonal):.2f}",
-        "aligned_seventh": f"{diagonal[last]:.2f}",
-        "next_seventh": f"{matrix[last][last + 1]:.2f}",
-        "tested": f"{TESTED:,}",
-    }
-
-
 FIGURES: dict[str, Callable[[str], str]] = {
     "dependencies": dependencies,
     "gradient-against-length": gradient_against_length,
     "bottleneck": bottleneck,
-    "alignment": alignment,
 }

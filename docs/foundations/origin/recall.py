@@ -27,7 +27,6 @@ class Way(NamedTuple):
 
 
 FIRST = Way(16, "first", attends=False)
-MAPPED, MAPPED_WORDS = Way(16, "any", attends=True), 8
 RUNS = (
     *((FIRST, words) for words in LENGTHS),
     *((Way(size, "any", attends=True), LENGTHS[-1]) for size in ATTENDING),
@@ -94,18 +93,6 @@ def accuracy(model: Recall, words: int, asked: str) -> tuple[float, str]:
     return right.double().mean().item(), kernel_of(lambda: model(sentences, places))
 
 
-@torch.no_grad()
-def alignment(model: Recall, words: int) -> Tensor:
-    """Return the mean weight of each word's state (column) when place j (row) is asked for."""
-    sentences, _, _ = draw(TESTED, words, "any")
-    states = model.encode(sentences)
-    queries = model.question.weight.expand(TESTED, words, -1)
-    if model.attend is None:
-        raise ValueError("model must attend")
-    weights: Tensor = model.attend(queries, states, states, need_weights=True)[1]
-    return weights.mean(0)
-
-
 def summary(way: Way, words: int) -> list[dict[str, Any]]:
     """Train a network once a seed; return its mean accuracy, the lowest and the highest."""
     found, kernels = zip(
@@ -119,24 +106,8 @@ def summary(way: Way, words: int) -> list[dict[str, Any]]:
     ]
 
 
-def map_values() -> list[dict[str, Any]]:
-    """Train the attending network with the first seed; return the weights that it has learned."""
-    model = train(MAPPED, MAPPED_WORDS, SEEDS[0])
-    _, kernel = accuracy(model, MAPPED_WORDS, MAPPED.asked)
-    of = {"quantity": "weight", "unit": "ratio", "kernel": kernel}
-    return [
-        {"asked for": row, "word": column, **of, "value": weight}
-        for row, line in enumerate(alignment(model, MAPPED_WORDS).tolist())
-        for column, weight in enumerate(line)
-    ]
-
-
 def measure() -> dict[str, Measurement]:
     """Train every way at every length, once a seed, and one network whose weights are kept."""
     with one_thread():
         values = [value for way, words in RUNS for value in summary(way, words)]
-        weights = map_values()
-    return {
-        "recall": measurement(values, threads=1),
-        "alignment": measurement(weights, threads=1),
-    }
+    return {"recall": measurement(values, threads=1)}

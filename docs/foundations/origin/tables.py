@@ -1,4 +1,4 @@
-"""Steps, paths, operations and time of a recurrent and of a self-attention layer."""
+"""Time of a recurrent and of a self-attention layer, and what the memory test found."""
 
 from docs._kit.markdown import table
 from docs._kit.measured import Measurement, load
@@ -6,67 +6,6 @@ from docs._kit.text import texts
 
 from .recall import ATTENDING, BATCH, FIRST, KINDS, SIZES, Way
 from .recall import LENGTHS as LENGTHS_RECALL
-
-SIZE = 512
-LENGTHS = (16, 512, 4096)
-
-
-def gru_operations(n: int, d: int) -> int:
-    """Count a GRU's operations: n words, two gates, a candidate; d × d for word and for state."""
-    return 2 * n * 3 * 2 * d * d
-
-
-def self_attention_operations(n: int, d: int) -> int:
-    """Count those of one head: four d × d projections of n words, QKᵀ, and weights times V."""
-    return 2 * n * 4 * d * d + 2 * 2 * n * n * d
-
-
-def sequential_steps(layer: str, n: int) -> int:
-    """Return how many steps must wait for one another."""
-    return {"recurrent": n, "convolution": 1, "self-attention": 1}[layer]
-
-
-def longest_path(layer: str, n: int) -> int:
-    """Return how many steps lie between the input and the output that are furthest apart.
-
-    Of the convolution with kernels of 2, each layer twice as wide as the one below: its layers.
-    """
-    return {"recurrent": n, "convolution": (n - 1).bit_length(), "self-attention": 1}[layer]
-
-
-def cost(language: str) -> str:
-    """Return the lines of the paper's table 1, and what training keeps of each layer."""
-    text = texts(__file__, "cost", language)
-    rows = (
-        (text["recurrent"], "$O(n \\cdot d^2)$", "$O(n)$", "$O(n)$", "$O(n \\cdot d)$"),
-        (
-            text["convolution"],
-            *("$O(k \\cdot n \\cdot d^2)$", "$O(1)$", "$O(\\log_k n)$", "$O(n \\cdot d)$"),
-        ),
-        (
-            text["self-attention"],
-            *("$O(n^2 \\cdot d)$", "$O(1)$", "$O(1)$", text["weights"]),
-        ),
-    )
-    return table(text["header"], rows)
-
-
-def counted(language: str) -> str:
-    """Return operations, steps and paths at several lengths."""
-    text = texts(__file__, "counted", language)
-    rows = (
-        (
-            f"{n:,}",
-            f"{gru / 1e6:,.0f} M",
-            f"{attention / 1e6:,.0f} M",
-            f"{attention / gru:.2f}×",
-            f"{sequential_steps('recurrent', n):,}",
-            f"{sequential_steps('self-attention', n):,}",
-        )
-        for n in LENGTHS
-        for gru, attention in ((gru_operations(n, SIZE), self_attention_operations(n, SIZE)),)
-    )
-    return f"{table(text['header'], rows)}\n\n{text['caption'].format(size=SIZE)}"
 
 
 def over_length(language: str) -> str:
@@ -155,4 +94,4 @@ def _milliseconds(milliseconds: float) -> str:
     return f"{milliseconds:.2g}" if milliseconds < 100 else f"{milliseconds:,.0f}"
 
 
-TABLES = {"cost": cost, "counted": counted, "over_length": over_length, "recall": recall}
+TABLES = {"over_length": over_length, "recall": recall}

@@ -1,10 +1,6 @@
 import torch
 
-from attn_docs.exhibits.foundations import (
-    batch_first_forgotten,
-    last_state_of_padding,
-    last_state_only,
-)
+from attn_docs.exhibits.foundations import batch_first_forgotten, last_state_of_padding
 
 torch.manual_seed(0)
 encoder = batch_first_forgotten.make_encoder(4, 6)
@@ -22,8 +18,3 @@ lengths = torch.tensor([2, 5, 4])
 vectors = (last_state_of_padding.sentence_vector(s, lengths) for s in (states, padded))
 print("padding changes nothing:", torch.equal(*vectors))
 #> padding changes nothing: False
-
-query = torch.randn(3, 2, 6)  # two decoder steps
-first, second = last_state_only.context(query, states).unbind(dim=1)
-print("both steps get the same:", torch.equal(first, second))
-#> both steps get the same: True
