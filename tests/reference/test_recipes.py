@@ -125,11 +125,6 @@ def test_defaults_count_as_the_published_models(name: str, model: str):
     assert kv_cache_bytes(config, 131_072) == kv_cache_bytes(published, 131_072)
 
 
-def test_chunks_make_fewer_scores():
-    ends = torch.tensor([256, 256, 256, 232]).cumsum(0)
-    assert sum(n * m for n, m in zip([256, 256, 256, 232], ends.tolist(), strict=True)) == 625_216
-
-
 def test_padding_that_a_left_padded_prompt_begins_with_stays_finite():
     names = run("left_padding")
     real = names["real"][:, :5]
@@ -164,6 +159,25 @@ def test_other_layers_are_traced_twice_as_well(layer: nn.Module):
         outputs = [compiled(new, cache=cache) for new in x.split([6] + [1] * 14, dim=1)]
         torch.testing.assert_close(torch.cat(outputs, dim=1), layer(x, is_causal=True))
     assert len(graphs) == 2
+
+
+def test_another_length_and_another_capacity_are_traced_again():
+    torch.compiler.reset()  # forget the lengths of the tests before
+    graphs: list[object] = []
+
+    def backend(graph: torch.fx.GraphModule, _inputs: object):
+        graphs.append(graph)
+        return graph.forward
+
+    layer = GroupedQueryAttention(24, 6, 2).eval()
+    compiled, counts = torch.compile(layer, fullgraph=True, backend=backend), []
+    for length, capacity in [(8, 64), (12, 64), (17, 64), (23, 128)]:
+        with torch.no_grad():
+            cache = layer.new_cache(batch=2, capacity=capacity)
+            for new in torch.randn(2, length + 3, 24).split([length, 1, 1, 1], dim=1):
+                compiled(new, cache=cache)
+        counts.append(len(graphs))
+    assert counts == [2, 3, 3, 5]
 
 
 def test_multihead_attention_of_torch_often_does_not_call_its_function(monkeypatch):

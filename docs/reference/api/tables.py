@@ -2,6 +2,7 @@
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -13,19 +14,25 @@ PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
 
 def tasks(language: str) -> str:
-    """Return the list of tasks: code in a table's narrow cells would be cut."""
+    """Return the tasks, a list for each group: code in a table's narrow cells would be cut."""
     words = texts(__file__, "tasks", language)
-    return "\n".join(
-        words["task"].format(
-            want=task[language],
-            use=", ".join(map(link, task["use"])),
-            recipe=shown(task, words),
+    groups = tomllib.loads(TASKS.read_text(encoding="utf-8"))["group"]
+    return "\n\n".join(
+        "\n".join(
+            [words["group"].format(name=group[language]), ""]
+            + [row(task, words, language) for task in group["task"]]
         )
-        for task in tomllib.loads(TASKS.read_text(encoding="utf-8"))["task"]
+        for group in groups
     )
 
 
-def shown(task: dict[str, str], words: dict[str, str]) -> str:
+def row(task: dict[str, Any], words: dict[str, str], language: str) -> str:
+    """Return a task with its names and what shows them."""
+    use = words["comma"].join(map(link, task["use"]))
+    return words["task"].format(want=task[language], use=use, recipe=shown(task, words))
+
+
+def shown(task: dict[str, Any], words: dict[str, str]) -> str:
     """Return the link to what shows a task: a recipe, or the place in a chapter."""
     if "recipe" in task:
         return words["recipe"].format(anchor=task["recipe"])

@@ -2,26 +2,27 @@
 import tempfile
 from pathlib import Path
 
-import torch
 from safetensors import safe_open
-from transformers import AutoConfig, LlamaConfig, LlamaModel
+from transformers import AutoConfig, LlamaConfig, LlamaForCausalLM
 
 from attn_docs import GroupedQueryAttention, RotaryEmbedding
 
-sizes = {"num_attention_heads": 8, "num_key_value_heads": 2, "num_hidden_layers": 3}
-model = LlamaModel(LlamaConfig(hidden_size=64, intermediate_size=96, vocab_size=50, **sizes))
+small = {"hidden_size": 64, "num_attention_heads": 8, "num_key_value_heads": 2}
+model = LlamaForCausalLM(LlamaConfig(**small, intermediate_size=96, vocab_size=50))
 folder = Path(tempfile.mkdtemp())  # yours: where the checkpoint is
-model.save_pretrained(folder, max_shard_size="60KB")  # several files, as large models have
-prefix, weights = "layers.1.self_attn.", {}  # with a language head: "model.layers.1.self_attn."
-for file in folder.glob("*.safetensors"):
-    with safe_open(file, framework="pt") as tensors:  # reads what is asked for, and no more
-        for key in filter(lambda key: key.startswith(prefix), tensors.keys()):
-            weights[key.removeprefix(prefix).replace("o_", "out_")] = tensors.get_tensor(key)
-rope = AutoConfig.from_pretrained(folder).rope_parameters
-assert rope["rope_type"] == "default", "rescaled: pass scaling="
-rotary = RotaryEmbedding(8, theta=rope["rope_theta"])
-attend = GroupedQueryAttention(64, 8, 2, bias=False, rotary=rotary)
+model.save_pretrained(folder, max_shard_size="300KB")  # several files
+prefix, weights = "model.layers.1.self_attn.", {}
+for path in folder.glob("*.safetensors"):
+    with safe_open(path, framework="pt") as file:  # reads only what is asked for
+        for key in filter(lambda key: key.startswith(prefix), file.keys()):
+            weights[key.removeprefix(prefix).replace("o_", "out_")] = file.get_tensor(key)
+config = AutoConfig.from_pretrained(folder)
+assert config.rope_parameters["rope_type"] == "default", "rescaled: pass scaling="
+rotary = RotaryEmbedding(config.head_dim, theta=config.rope_parameters["rope_theta"])
+heads = config.num_attention_heads, config.num_key_value_heads
+options = {"head_dim": config.head_dim, "bias": False, "rotary": rotary}
+attend = GroupedQueryAttention(config.hidden_size, *heads, **options)
 print(attend.load_state_dict(weights))
 #> <All keys matched successfully>
-print(torch.equal(attend.k_proj.weight, model.layers[1].self_attn.k_proj.weight))
+print(attend.k_proj.weight.equal(model.model.layers[1].self_attn.k_proj.weight))
 #> True
