@@ -222,3 +222,23 @@ def test_an_option_of_a_function_that_is_ignored_is_caught():
 
     finding = found(check_attention(capped), "options used")
     assert finding.cause == "accepted and ignored: softcap=0.5"
+
+
+@pytest.mark.parametrize("fill", [-30.0, -100.0])
+def test_a_fill_is_caught_that_only_large_scores_fall_below(fill):
+    def causal(q, k, v, is_causal=False):
+        future = torch.ones(q.size(-2), k.size(-2), dtype=torch.bool, device=q.device).triu(1)
+        scores = q @ k.mT / q.size(-1) ** 0.5
+        scores = scores.masked_fill(future, fill) if is_causal else scores
+        return scores.softmax(-1) @ v
+
+    def masked(q, k, v, attn_mask=None):
+        scores = q @ k.mT / q.size(-1) ** 0.5
+        scores = scores if attn_mask is None else scores.masked_fill(~attn_mask, fill)
+        return scores.softmax(-1) @ v
+
+    for function, name in ((causal, "prefix"), (masked, "padding")):
+        failure = found(check_attention(function), name)
+        assert failure.verdict == "fail"
+        assert "30 times as large" in failure.evidence
+        assert failure.cause == "masked keys still get a weight: the fill value is too small"

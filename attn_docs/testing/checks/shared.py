@@ -98,16 +98,30 @@ def prefix(insight: Insight) -> Judgement:
             return failed(
                 f"the first {length} of {total} positions differ by {error:.2e} when run alone"
             )
-    loud = x.clone()
     kept = max(3, least)
-    loud[..., kept:, :] = 1e4 * x[..., kept:, :].sign()  # so large that a fill too small shows
-    error = (subject.call(loud, causal=True) - whole)[..., :kept, :].abs().max().item()
-    if not error <= 100 * subject.tolerance:
-        cause = OVERFLOW if math.isnan(error) else TOO_SMALL
-        return failed(f"tokens of ±1e4 after the first {kept} change those by {error:.2e}", cause)
-    return _single(subject, kept) or passed(
-        f"every beginning of {total} positions is the same run alone"
+    return (
+        _out_of_reach(subject, kept)
+        or _single(subject, kept)
+        or passed(f"every beginning of {total} positions is the same run alone")
     )
+
+
+def _out_of_reach(subject: Subject, kept: int) -> Judgement | None:
+    """Judge the first positions when scores are large; None if no later token gets a weight."""
+    x = subject.words(1, subject.length)
+    large, loud, other = 30 * x, x.clone(), 30 * x
+    loud[..., kept:, :] = 1e4 * x[..., kept:, :].sign()  # a constant added to their scores shows
+    other[..., kept:, :] = -large[..., kept:, :]  # as a score it shows beside far lower ones
+    for said, before, after in (
+        ("tokens of ±1e4", x, loud),
+        ("among tokens 30 times as large others", large, other),
+    ):
+        outputs = [subject.call(words, causal=True).detach() for words in (before, after)]
+        error = (outputs[0] - outputs[1])[..., :kept, :].abs().max().item()
+        if not error <= 100 * subject.tolerance * max(1.0, outputs[0].abs().max().item()):
+            cause = OVERFLOW if math.isnan(error) else TOO_SMALL
+            return failed(f"{said} after the first {kept} change those by {error:.2e}", cause)
+    return None
 
 
 def _single(subject: Subject, kept: int) -> Judgement | None:
@@ -140,14 +154,18 @@ def padding(insight: Insight) -> Judgement:
     if why := refused(subject, 3, REAL, REAL + PAD):
         return skipped(why)
     x, noise = subject.words(1, REAL), 1e4 * subject.words(1, PAD, seed=3).sign()
-    alone = subject.call(x)
     sides = SIDES[:1] if subject.positions else SIDES
-    for side, slots in itertools.product(sides, (noise, -noise)):
-        error = (_padded(subject, x, slots, side) - alone).abs().max().item()
+    # beside large scores a small fill shows; in single precision so would rounding
+    sizes = (1, 30) if x.dtype == torch.float64 else (1,)
+    for size, side, slots in itertools.product(sizes, sides, (noise, -noise)):
+        alone = subject.call(size * x)
+        error = (_padded(subject, size * x, slots, side) - alone).abs().max().item()
+        error /= max(1.0, alone.abs().max().item()) if size > 1 else 1.0
         if not error <= 100 * subject.tolerance:
-            cause = OVERFLOW if math.isnan(error) else ""
+            cause = OVERFLOW if math.isnan(error) else TOO_SMALL if size > 1 else ""
             slots_are = f"{PAD} slots of ±1e4 on the {side}"
-            return failed(f"{slots_are} change the output by {error:.2e}", cause)
+            beside = f", beside tokens {size} times as large," if size > 1 else ""
+            return failed(f"{slots_are}{beside} change the output by {error:.2e}", cause)
         worst = max(worst, error)
     if subject.masks_each_sample and (wrong := _own_padding(subject)):
         return wrong
