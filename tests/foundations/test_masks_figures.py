@@ -51,7 +51,7 @@ NAMES = {
     "en": {
         "padding": "padding: key 2",
         "both": "causal & padding",
-        "wrong": "wrong: query axis",
+        "wrong": "wrong axis",
         "first": "upper left",
         "last": "lower right",
         "window": "window of 2",
@@ -61,7 +61,7 @@ NAMES = {
     "zh": {
         "padding": "填充：键 2",
         "both": "因果 & 填充",
-        "wrong": "错误：查询轴",
+        "wrong": "加错了轴",
         "first": "左上角对齐",
         "last": "右下角对齐",
         "window": "窗口宽度 2",
