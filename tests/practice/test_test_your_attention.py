@@ -239,7 +239,7 @@ class Causal(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         n = x.size(1)
         q, k, v = (f(x).unflatten(-1, (4, 8)).transpose(1, 2) for f in (self.q, self.k, self.v))
-        scores = (q @ k.mT / 8**0.5) + torch.zeros(n, n).masked_fill(self.later[:n, :n], self.fill)
+        scores = (q @ k.mT / 8**0.5).masked_fill(self.later[:n, :n], self.fill)
         return self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
 
 
