@@ -33,8 +33,9 @@ def cells(group: ET.Element) -> dict[tuple[int, int], ET.Element]:
 
 WANTED = {
     "gallery": {
-        "padding": ["1110", "1110", "1110", "1110"],
-        "wrong": ["1111", "1111", "1111", "0000"],
+        "padding": ["110", "110", "110"],
+        "both": ["100", "110", "110"],
+        "wrong": ["111", "111", "000"],
     },
     "alignment": {
         "first": ["1000", "1100"],
@@ -48,8 +49,9 @@ WANTED = {
 }
 NAMES = {
     "en": {
-        "padding": "padding, key 3",
-        "wrong": "wrong: query axis",
+        "padding": "padding: key 2",
+        "both": "causal & padding",
+        "wrong": "wrong axis",
         "first": "upper left",
         "last": "lower right",
         "window": "window of 2",
@@ -57,8 +59,9 @@ NAMES = {
         "both_sides": "two-sided",
     },
     "zh": {
-        "padding": "填充：键 3",
-        "wrong": "错误：加在查询轴上",
+        "padding": "填充：键 2",
+        "both": "因果 & 填充",
+        "wrong": "加错了轴",
         "first": "左上角对齐",
         "last": "右下角对齐",
         "window": "窗口宽度 2",

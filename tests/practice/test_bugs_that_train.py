@@ -126,6 +126,45 @@ def test_it_trains_as_the_page_says(name: str) -> None:
         assert bugs.last(losses) < losses[0] - 0.5
 
 
+@pytest.mark.parametrize(
+    "name", ["right", *(n for n in bugs.ORDER if bugs.training(n).kind == "better")]
+)
+def test_of_the_losses_below_the_right_one_a_single_one_has_seen_an_answer(name: str) -> None:
+    """Tokens that can only be guessed cost the others more than a guess; the rest is learned."""
+    attention = bugs.layer(name)
+    torch.manual_seed(0)
+    model = NextWord(attention).double()
+    fit(model)
+    words = rounds(2048, torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        losses = cross_entropy(model(words[:, :-1]).mT, words[:, 1:], reduction="none")
+    is_token = words[:, :-1] > 0
+    unknown = is_token & (is_token.cumsum(1) < ROUND)
+    assert (losses[unknown].mean() < bugs.entropy()) == (name == "scrambled_heads")
+    if name not in ("right", "scrambled_heads"):
+        assert losses[is_token & ~unknown].mean() < 0.15
+
+
+def test_only_with_an_added_infinity_does_zeroing_the_weights_come_too_late() -> None:
+    good = "weights = torch.softmax(scores.masked_fill(some & ~allowed, -math.inf), dim=-1)"
+    filled = good.replace("some & ~", "~") + ".masked_fill(~allowed, 0.0)"
+    added = filled.replace("scores.masked_fill(", "scores + torch.zeros_like(scores).masked_fill(")
+    text = RIGHT.read_text(encoding="utf-8")
+    assert good in text
+    for line, trains in ((filled, True), (added, False)):
+        module = types.ModuleType("zeroed")
+        exec(compile(text.replace(good, line), "zeroed", "exec"), module.__dict__)  # noqa: S102
+        torch.manual_seed(0)
+        losses = train(module.Attention(EMBED_DIM, NUM_HEADS), steps=3)
+        assert [math.isfinite(loss) for loss in losses] == [True, trains, trains]
+
+
+def test_the_value_projection_that_is_not_called_gets_no_gradient() -> None:
+    module = bugs.layer("value_is_input")
+    module(torch.randn(2, 5, EMBED_DIM)).sum().backward()
+    assert module.v_proj.weight.grad is None
+
+
 def test_the_floor_is_the_loss_of_whoever_knows_all_that_can_be_known() -> None:
     words = rounds(20_000, torch.Generator().manual_seed(0))
     shares = 1 / torch.arange(1, WORDS, dtype=torch.float64)
@@ -290,7 +329,8 @@ def test_symptoms_lead_to_each_bug_once_with_what_its_report_says(language) -> N
         prop, cause = re.findall(r"`([^`]+)`", said)
         assert prop == bugs.BUGS[name].property
         assert cause in bugs.finding(name).cause
-    same = [led[name][0] for name in bugs.ORDER if bugs.training(name).kind == "same"]
+    hidden = ("same", "as well")
+    same = [led[name][0] for name in bugs.ORDER if bugs.training(name).kind in hidden]
     assert len(same) == len(set(same))  # what a right layer's curve hides is said one by one
 
 

@@ -225,3 +225,39 @@ def test_the_figure_of_who_sees_whom_shows_gradients(language):
     n = figures.SEEN
     expected = [torch.eye(n), torch.ones(n, n), torch.ones(n, n).tril(1)]
     assert torch.tensor(drawn).view(3, n, n).equal(torch.stack(expected).bool())
+
+
+class Causal(nn.Module):
+    """Right but for its fill, and for no more than `most` tokens."""
+
+    def __init__(self, fill: float, most: int) -> None:
+        super().__init__()
+        self.q, self.k, self.v, self.out = (nn.Linear(32, 32) for _ in range(4))
+        self.fill = fill
+        self.register_buffer("later", torch.ones(most, most, dtype=torch.bool).triu(1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        n = x.size(1)
+        q, k, v = (f(x).unflatten(-1, (4, 8)).transpose(1, 2) for f in (self.q, self.k, self.v))
+        scores = (q @ k.mT / 8**0.5).masked_fill(self.later[:n, :n], self.fill)
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+
+def test_a_layer_that_takes_64_tokens_passes_where_its_length_is_said() -> None:
+    layer = Causal(-torch.inf, 64)
+    failed = check_module(layer, embed_dim=32, causal=True)
+    assert {finding.property for finding in failed.failures} == {"runs", "long sequences"}
+    assert any("length 70" in finding.evidence for finding in failed.failures)
+    assert check_module(layer, embed_dim=32, causal=True, lengths=[64], require=["oracle"]).passed
+
+
+def test_a_causal_fill_of_minus_30_leaks_at_large_inputs_and_is_not_caught() -> None:
+    torch.manual_seed(0)
+    layer = Causal(-30.0, 256).eval()
+    assert check_module(layer, embed_dim=32, causal=True, require=["oracle", "causality"]).passed
+    for size, leaks in ((1, False), (100, True)):
+        x = size * torch.randn(1, 6, 32)
+        other = x.clone()
+        other[:, 5] *= -1
+        moved = (layer(x) - layer(other))[:, :5].abs().max().item()
+        assert (moved > 0.1) == leaks

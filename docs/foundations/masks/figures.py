@@ -90,12 +90,12 @@ def _numbers_or_crosses(
 
 
 def gallery_masks() -> dict[str, Tensor]:
-    """Return a padding mask and the same on the wrong axis: four words, the last one padding."""
-    is_word = padding_mask([3], max_len=4)  # b m
+    """Return the masks of two words and one padding: alone, with the causal one, and wrong."""
+    is_word = padding_mask([2], max_len=3)  # b m
     padding, wrong = (
-        part.expand(1, 4, 4)[0] for part in (is_word[:, None, :], is_word[:, :, None])
+        part.expand(1, 3, 3)[0] for part in (is_word[:, None, :], is_word[:, :, None])
     )
-    return {"padding": padding, "wrong": wrong}
+    return {"padding": padding, "both": causal_mask(3) & padding, "wrong": wrong}
 
 
 def alignment_masks() -> dict[str, Tensor]:
@@ -143,8 +143,8 @@ def _grids(language: str, name: str, masks: dict[str, Tensor], *, apart: int, si
 
 
 def gallery(language: str) -> str:
-    """Draw a padding mask, and the same on the wrong axis."""
-    return _grids(language, "gallery", gallery_masks(), apart=179, size=_CELL)
+    """Draw a padding mask, alone and with the causal one, and the same on the wrong axis."""
+    return _grids(language, "gallery", gallery_masks(), apart=138, size=_CELL)
 
 
 def alignment(language: str) -> str:

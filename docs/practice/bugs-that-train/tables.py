@@ -91,7 +91,7 @@ def symptoms(language: str) -> str:
     names, seen = (texts(__file__, group, language) for group in ("bugs", "seen"))
     rows = [
         (
-            seen[name if kind == "same" else kind],
+            seen[name if kind in ("same", "as well") else kind],
             f"`{BUGS[name].property}`{text['colon']}`{BUGS[name].cause}`",
             f"[{names[name]}](#bug-{name.replace('_', '-')})",
         )
@@ -120,6 +120,7 @@ def numbers() -> dict[str, str]:
     kinds = Counter(training(name).kind for name in ORDER)
     return {
         "bugs": str(len(ORDER)),
+        "trains": str(len(ORDER) - kinds["breaks"]),
         "properties": str(len(COLUMNS)),
         **{kind.replace(" ", "_"): str(kinds[kind]) for kind in TRAINS},
         "right": between(ended("right")),

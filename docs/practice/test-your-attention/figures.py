@@ -102,12 +102,12 @@ def seen(language: str) -> str:
     """Draw, of three layers, which output depends on which token."""
     text = texts(__file__, "seen", language)
     width, top, left = SEEN * SIDE, 50, 34
-    drawing = canvas(left + 3 * width + 2 * BETWEEN + 4, top + width + 46)
+    drawing = canvas(left + 3 * width + 2 * BETWEEN + 12, top + width + 46)
     said = []
     for number, (name, attend) in enumerate(LAYERS.items()):
         x = left + number * (width + BETWEEN)
         write(drawing, text[name][0], x + width / 2, 12, 12, font_weight="bold")
-        write(drawing, text["token"], x + width / 2, top + width + 14, 12)
+        write(drawing, text["axes"], x + width / 2, top + width + 14, 12)
         found = depends(attend)
         for i, row in enumerate(found):
             write(drawing, str(i), x + (i + 0.5) * SIDE, top - 14, 12)
@@ -116,7 +116,7 @@ def seen(language: str) -> str:
                 place = (x + j * SIDE + 1.5, top + i * SIDE + 1.5, SIDE - 3, SIDE - 3)
                 look = {"fill": ACCENT} if there else {"fill": SOFT}
                 drawing.append(drawsvg.Rectangle(*place, rx=3, **look, data_seen=int(there)))
-        write(drawing, text[name][2], x + width / 2, top + width + 34, 12, font_weight="bold")
+        write(drawing, text[name][1], x + width / 2, top + width + 34, 12, font_weight="bold")
         rows = ", ".join(
             f"{i}: {[j for j in range(SEEN) if row[j]]}" for i, row in enumerate(found)
         )
