@@ -251,11 +251,13 @@ def test_a_layer_that_takes_64_tokens_passes_where_its_length_is_said() -> None:
     assert check_module(layer, embed_dim=32, causal=True, lengths=[64], require=["oracle"]).passed
 
 
-def test_a_causal_fill_of_minus_30_leaks_at_large_inputs_and_is_not_caught() -> None:
+def test_a_causal_fill_of_minus_30_is_caught_and_of_minus_10_000_is_not() -> None:
+    (failure,) = check_module(Causal(-30.0, 256), embed_dim=32, causal=True).failures
+    assert failure.property == "prefix"
     torch.manual_seed(0)
-    layer = Causal(-30.0, 256).eval()
+    layer = Causal(-1e4, 256).eval()
     assert check_module(layer, embed_dim=32, causal=True, require=["oracle", "causality"]).passed
-    for size, leaks in ((1, False), (100, True)):
+    for size, leaks in ((100, False), (1000, True)):
         x = size * torch.randn(1, 6, 32)
         other = x.clone()
         other[:, 5] *= -1
