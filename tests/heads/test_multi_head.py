@@ -1078,7 +1078,7 @@ def test_one_head_learns_both_answers_slowly() -> None:
     torch.manual_seed(0)
     layer = MultiHeadAttention(16, 1, bias=False).double()
     optimizer = torch.optim.Adam(layer.parameters(), lr=0.02)
-    for _ in range(2500):
+    for _ in range(tables.SLOW_STEPS):
         x, previous, marked = names["make_batch"](16)
         output = layer(x)
         loss = F.cross_entropy(output[..., :8].flatten(0, 1), previous.flatten())
