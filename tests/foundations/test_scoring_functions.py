@@ -387,6 +387,26 @@ def test_the_timed_scores_are_the_same_scores() -> None:
     assert error(benchmark.SCORES["l1"](query, key), -torch.cdist(query, key, p=1)) < 1e-13
 
 
+def test_cdist_makes_l1_without_the_array_of_differences() -> None:
+    sizes = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            result = function(*args, **(kwargs or {}))
+            sizes.append(result.numel())
+            return result
+
+    with Watch():
+        torch.cdist(torch.randn(1, 50, 4), torch.randn(1, 70, 4), p=1)
+    assert max(sizes) == 50 * 70
+
+
+def test_l1_and_the_gaussian_choose_different_keys_of_the_pages_two() -> None:
+    differences = torch.tensor([[5.0, 2.0], [4.0, 4.0]]) - torch.tensor([2.0, 2.0])
+    assert differences.abs().sum(-1).tolist() == [3.0, 4.0]
+    assert differences.square().sum(-1).tolist() == [9.0, 8.0]
+
+
 def test_cdist_takes_the_expanded_form_by_itself_above_25_points() -> None:
     near = normal(31, 4)
     far = (near + 10_000).float()

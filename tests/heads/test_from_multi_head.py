@@ -5,6 +5,7 @@ import re
 import runpy
 import statistics
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -13,7 +14,7 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
-from transformers import Qwen2Config, Qwen2ForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
 from attn_docs import (
     GroupedQueryAttention,
@@ -552,6 +553,19 @@ def test_the_measurement_says_what_the_page_says() -> None:
     assert min(found["first"]) < min(found["mean"])
     assert max(found["first"]) > max(found["mean"])
     assert max(found["turned"]) < min(found["first"])
+    kept, without = conversion.by_strong()
+    assert (len(kept), len(without)) == (6, 6)
+    assert max(kept) < min(found["mean"]) < max(found["mean"]) < min(without)
+
+
+def test_a_quarter_turn_keeps_the_scores_and_halves_that_of_the_mean() -> None:
+    query, key = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([[2.0, 0.0], [0.0, 2.0]])
+    assert (query * key).sum(-1).tolist() == [2.0, 2.0]
+    assert key.mean(0).tolist() == [1.0, 1.0]
+    assert (query @ key.mean(0)).tolist() == [1.0, 1.0]
+    turn = conversion.nearest_rotation(key[1:].T, key[:1].T)
+    assert torch.allclose(turn @ key[1], key[0], atol=1e-6)
+    assert abs((turn @ query[1]) @ key[0] - 2) < 1e-6
 
 
 def test_turned_and_reordered_heads_are_the_same_attention() -> None:
@@ -641,3 +655,29 @@ def test_a_model_whose_configuration_has_no_head_size_is_converted() -> None:
     assert smaller.config.num_key_value_heads == 2
     assert not smaller.training
     assert smaller.generation_config.to_dict() == model.generation_config.to_dict()
+
+
+def test_a_model_in_bfloat16_keeps_its_rotary_frequencies(tmp_path: Path) -> None:
+    """Rounded to bfloat16, they would change the logits far from the start of the text."""
+    path = ROOT / "attn_docs/examples/heads/from_multi_head/llama.py"
+    fewer_kv_heads = runpy.run_path(str(path))["fewer_kv_heads"]
+    sizes = {"hidden_size": 64, "intermediate_size": 64, "vocab_size": 100, "num_hidden_layers": 2}
+    model = LlamaForCausalLM(LlamaConfig(**sizes, num_attention_heads=4))
+    with torch.no_grad():
+        for layer in model.model.layers:  # equal heads in each group, and scores that matter
+            for proj in (layer.self_attn.q_proj, layer.self_attn.k_proj, layer.self_attn.v_proj):
+                groups = proj.weight.mul_(20).unflatten(0, (2, 2, 16))
+                groups[:] = groups[:, :1].clone()
+    model.save_pretrained(tmp_path)
+    model = LlamaForCausalLM.from_pretrained(tmp_path, dtype=torch.bfloat16).eval()
+    smaller, tokens = fewer_kv_heads(model, 2), torch.randint(100, (1, 1000))
+    assert (model.dtype, smaller.dtype) == (torch.bfloat16, torch.bfloat16)
+    frequencies = smaller.model.rotary_emb.inv_freq
+    assert frequencies.dtype == torch.float32
+    assert frequencies.equal(model.model.rotary_emb.inv_freq)
+    with torch.no_grad():
+        wanted = model(tokens).logits
+        assert wanted.float().std() > 0.1
+        assert error(smaller(tokens).logits.float(), wanted.float()) < 0.02
+        rounded = copy.deepcopy(smaller).to(torch.bfloat16)  # what the test must tell apart
+        assert error(rounded(tokens).logits.float(), wanted.float()) > 0.1

@@ -177,7 +177,7 @@ def bend(language: str) -> str:
             left, name = 24 + 190 * index, "tanh" if bent else "line"
             figure.text(left / 400, 1 - 6 / 226, text[name], weight="bold", va="top")
             _plot_bend(chart.panel(figure, left, 28, 178, 156), text, bent=bent)
-        figure.text(392 / 400, 4 / 226, text["x"], ha="right", va="baseline")
+            figure.text((left + 178) / 400, 4 / 226, text["x"], ha="right", va="baseline")
         gains = {
             f"{name}_{'tanh' if bent else 'line'}": f"{gain(query, bent=bent):.2g}"
             for name, query in QUERIES.items()

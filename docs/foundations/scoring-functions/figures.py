@@ -114,7 +114,7 @@ def _panel(group: drawsvg.Group, name: str, text: dict[str, str], left: float, t
             group.append(drawsvg.Rectangle(x - 6, y - 6, 12, 12, rx=6, **ring))
         side = {
             "near": (-4, -12, "start"),
-            "aligned": (-6, 13, "middle"),
+            "aligned": (8, 13, "end"),
             "long": (-5, 13, "middle"),
         }
         across, down, anchor = side[word]  # clear of q, of the frame and of each other

@@ -50,6 +50,9 @@ def two_sequences(language: str) -> str:
         write(drawing, f"{letter}, {shape}", middle + 6, 121, 12, text_anchor="start")
     for middle in (55, 195):
         arrow(drawing, (middle, 101), (middle, 143))
+    for line, y in zip(text["mask"], (108, 122), strict=True):
+        write(drawing, line, 153, y, 12)
+    arrow(drawing, (153, 130), (153, 143))
     box(drawing, 1, 145, 260, 30)
     write(drawing, text["weigh"], 131, 160)
     arrow(drawing, (177, 177), (177, 193))

@@ -20,6 +20,13 @@ SEEDS = 5  # models that the table is about; figures show the first
 AT = (0, MORE, 2 * MORE)  # further steps after which the losses are shown
 # who may share with whom: the three ways to make two pairs of four heads
 PAIRINGS = ((0, 1, 2, 3), (0, 2, 1, 3), (0, 3, 1, 2))
+# the orders of heads whose first of each pair is kept: the first and the third of the four
+FIRSTS = tuple(
+    (order[a], order[1 - a], order[2 + b], order[3 - b])
+    for order in PAIRINGS
+    for a, b in itertools.product((0, 1), repeat=2)
+)
+STRONG = 1  # the head of the first model that the page names
 
 
 def loss(model: nn.Module, words: Tensor) -> Tensor:
@@ -136,18 +143,21 @@ def nearest_rotation(rows: Tensor, target: Tensor) -> Tensor:
 def choices() -> dict[str, tuple[float, ...]]:
     """Return the losses right after conversion to two heads, for every choice there is."""
     module = attention()
-    firsts = [
-        (order[a], order[1 - a], order[2 + b], order[3 - b])
-        for order in PAIRINGS
-        for a, b in itertools.product((0, 1), repeat=2)
-    ]
     found = {
         "mean": [multi_head_to_grouped_query(reordered(module, order), 2) for order in PAIRINGS],
         "first": [
-            multi_head_to_grouped_query(reordered(module, o), 2, method="first") for o in firsts
+            multi_head_to_grouped_query(reordered(module, o), 2, method="first") for o in FIRSTS
         ],
         "turned": [
             multi_head_to_grouped_query(aligned(reordered(module, o), 2), 2) for o in PAIRINGS
         ],
     }
     return {name: tuple(map(tested, modules)) for name, modules in found.items()}
+
+
+def by_strong() -> tuple[list[float], list[float]]:
+    """Return the losses where one head of each pair is kept: with the strong head, without it."""
+    found: tuple[list[float], list[float]] = ([], [])
+    for order, value in zip(FIRSTS, choices()["first"], strict=True):
+        found[STRONG not in (order[0], order[2])].append(value)
+    return found

@@ -8,7 +8,7 @@ from docs._kit.measured import load
 from docs._kit.text import texts
 
 from . import benchmark
-from .conversion import AT, HEADS, MORE, SEEDS, STEPS, choices
+from .conversion import AT, HEADS, MORE, SEEDS, STEPS, STRONG, by_strong, choices
 
 LLAMA_LAYERS, LLAMA_HEADS, LLAMA_HEAD_DIM = 32, 32, 128  # Llama 2 7B
 
@@ -48,7 +48,7 @@ TABLES = {"repaired": repaired}
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    found = choices()
+    found = choices() | dict(zip(("kept", "dropped"), by_strong(), strict=True))
     both = (spread(method, 2, MORE) for method in ("first", "mean"))
     gaps = [first - mean for first, mean in zip(*both, strict=True)]
     ends = {
@@ -69,5 +69,6 @@ def numbers() -> dict[str, str]:
             "gap": f"{statistics.mean(gaps):.2f} ± {statistics.stdev(gaps):.2f}",
             "rotated_later": f"{statistics.mean(spread('rotated', 2, MORE)):.2f}",
             "seeds": str(SEEDS),
+            "strong": str(STRONG),
         }
     )

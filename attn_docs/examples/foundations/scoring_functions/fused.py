@@ -6,10 +6,13 @@ from attn_docs import GaussianAttention
 
 torch.manual_seed(0)
 query, key, value = (torch.randn(2, 1, n, 8) for n in (5, 7, 7))  # b h n d, b h m d, b h m d
+query, key = query + 100, key + 100  # far from the origin: the expanded form's trap
 width, factor = 0.7, 20.0
 
-ones, fine = torch.ones_like(query[..., :1]), -key.square().sum(-1, keepdim=True) / 2  # … 1
-longer = torch.cat((query, ones), -1), torch.cat((key, fine), -1), F.pad(value, (0, 1))  # … d + 1
+mean = key.mean(-2, keepdim=True)  # b h 1 d
+q, k = query - mean, key - mean  # the same differences, near the origin
+ones, fine = torch.ones_like(q[..., :1]), -k.square().sum(-1, keepdim=True) / 2  # … 1
+longer = torch.cat((q, ones), -1), torch.cat((k, fine), -1), F.pad(value, (0, 1))  # … d + 1
 unit_query, unit_key = F.normalize(query, dim=-1), F.normalize(key, dim=-1)
 
 with sdpa_kernel(SDPBackend.FLASH_ATTENTION):  # a call that would not be fused is an error

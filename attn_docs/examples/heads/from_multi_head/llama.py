@@ -3,7 +3,7 @@ import copy
 import tempfile
 
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
 
 def fewer_kv_heads(model, kv_heads):
@@ -16,7 +16,8 @@ def fewer_kv_heads(model, kv_heads):
         if ".k_proj." in name or ".v_proj." in name:  # weights, and biases where there are some
             heads = old.unflatten(0, (kv_heads, -1, head_dim))
             state[name] = heads.mean(1).flatten(0, 1)
-    smaller = type(model)(config).to(model.device, model.dtype)
+    # not .to(dtype): that would round the rotary frequencies, a buffer that stays float32
+    smaller = AutoModelForCausalLM.from_config(config, dtype=model.dtype).to(model.device)
     smaller.load_state_dict(state)  # strict: a weight left out would raise
     smaller.generation_config = copy.deepcopy(model.generation_config)  # sampling, end of text
     return smaller.train(model.training)
@@ -27,16 +28,17 @@ sizes = {"hidden_size": 32, "intermediate_size": 64, "vocab_size": 100, "num_hid
 model = LlamaForCausalLM(LlamaConfig(**sizes, num_attention_heads=8)).eval()
 tokens = torch.tensor([[5, 3, 9, 3]])
 
-with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+with tempfile.TemporaryDirectory() as folder:
     fewer_kv_heads(model, 2).save_pretrained(folder)
     smaller = LlamaForCausalLM.from_pretrained(folder)
-    cache = smaller(tokens).past_key_values
-    print(cache.layers[0].keys.shape[1], cache.get_seq_length())
+cache = smaller(tokens).past_key_values
+print(cache.layers[0].keys.shape[1], cache.get_seq_length())
+#> 2 4
 
-    for layer in model.model.layers:  # the test: make the heads of each group equal
+with torch.no_grad():  # the test: make the heads of each group equal
+    for layer in model.model.layers:
         for proj in (layer.self_attn.k_proj, layer.self_attn.v_proj):
             heads = proj.weight.unflatten(0, (2, 4, 4))
             heads[:] = heads[:, :1].clone()
-    print(torch.allclose(fewer_kv_heads(model, 2)(tokens).logits, model(tokens).logits, atol=1e-5))
-#> 2 4
+print(torch.allclose(fewer_kv_heads(model, 2)(tokens).logits, model(tokens).logits, atol=1e-5))
 #> True

@@ -7,8 +7,8 @@ x = torch.randn(b, n, D)
 q_proj, k_proj, v_proj, out_proj = (nn.Linear(D, D) for _ in range(4))
 
 
-def split(x):  # b n D -> b h n d
-    return x.view(b, n, h, D // h).transpose(1, 2)
+def split(t):  # b n D -> b h n d
+    return t.view(b, n, h, D // h).transpose(1, 2)
 
 
 query, key, value = split(q_proj(x)), split(k_proj(x)), split(v_proj(x))  # b h n d
