@@ -117,8 +117,8 @@ class KVCache:
 
         Raises:
             TypeError: If `length` is not an int.
-            ValueError: If it is negative or above the cache's, or positions to go back to were
-                overwritten: once a ring is full and goes on, it can only be reset.
+            ValueError: If it is negative or above the cache's, or a ring has begun
+                to overwrite: it can then only be reset.
         """
         check_crop(length, self.length, self.key.size(2))
         self.length = length

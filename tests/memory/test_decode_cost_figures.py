@@ -39,7 +39,7 @@ def places(group: ET.Element) -> list[tuple[float, ...]]:
 @languages
 def test_steps_stand_on_the_roof_at_their_intensity(language: str) -> None:
     found = parts("roofline", language, "data-part")
-    weights, cache = 2 * 7_504_924_672, 131_072 * 4096  # Llama 3 8B without its input embedding
+    weights, cache = 2 * 7_504_924_672, 131_072 * 4096  # Llama 3.1 8B without its input embedding
     attention = 4 * 32 * 128 * 4096 * 32
     intensities = {
         f"batch-{b}": b * (weights + attention) / (weights + b * cache) for b in (1, 8, 64)
@@ -50,22 +50,6 @@ def test_steps_stand_on_the_roof_at_their_intensity(language: str) -> None:
         (place,) = places(found[name])
         wanted = where(intensity, min(989.4, 3.35 * intensity))
         assert place == pytest.approx(wanted, abs=0.02)
-
-
-@languages
-def test_caches_stand_on_the_roof_at_their_intensity(language: str) -> None:
-    found = parts("caches", language, "data-part")
-    latent = 128 * (2 * 512 + 64) / (512 + 64)
-    intensities = {"multi-head": 1, "grouped": 32 / 8, "latent": latent}
-    intensities["several"] = latent / 8  # 16 of 128 heads, the whole cache
-    assert found.keys() == {"roof", *intensities}
-    for name, intensity in intensities.items():
-        (place,) = places(found[name])
-        down = math.log(3000 / min(989.4, 3.35 * intensity)) / math.log(3000)
-        wanted = (where(intensity, 1)[0], 24 + 180 * down)
-        assert place == pytest.approx(wanted, abs=0.02)
-    marks = {name: next(found[name].iter(f"{SVG}path")).attrib for name in intensities}
-    assert [name for name, look in marks.items() if "fill-opacity" in look] == ["several"]
 
 
 @languages

@@ -18,7 +18,6 @@ from .tables import (
     H100_FLOPS,
     MEMORIES,
     PROMPT,
-    cost,
     predicted,
     ridge,
     step,
@@ -38,13 +37,6 @@ def points() -> dict[str, float]:
     return steps | {"prefill": step(1, PROMPT, PROMPT).intensity}
 
 
-def cache_points() -> dict[str, float]:
-    """Return the intensity of reading the caches of models, one of them on a card of eight."""
-    models = {"multi-head": "Llama 2 7B", "grouped": "Llama 3 8B", "latent": "DeepSeek-V3"}
-    alone = {name: cost(model).intensity for name, model in models.items()}
-    return alone | {"several": cost("DeepSeek-V3", tp=8).intensity}
-
-
 _AXES = {"x": (0.3, 3000), "y": (0.002, 3000)}  # FLOP for each byte; TFLOP in a second
 # where the label of a point stands: its side, and how far above the point in units
 _LABELS = {
@@ -52,10 +44,6 @@ _LABELS = {
     "batch 8": ("right", 0),
     "batch 64": ("right", 0),
     "prefill": ("right", -16),
-    "multi-head": ("right", 0),
-    "grouped": ("right", 0),
-    "latent": ("left", 5),
-    "several": ("right", 0),
 }
 
 
@@ -98,28 +86,6 @@ def roofline(language: str) -> str:
         return chart.finish(figure, f"{KEY}-roofline", text["title"], _described(text))
 
 
-def caches(language: str) -> str:
-    """Chart what an H100 can compute at most while it reads the cache of a model."""
-    text = texts(__file__, "caches", language)
-    width, height = 400, 250
-    with matplotlib.style.context(chart.STYLE):
-        figure = chart.new_figure(width, height)
-        figure.text(0, 1 - 8 / height, text["up"], va="center", size=12)
-        axes = chart.panel(figure, 40, 24, 352, 180)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlim(*_AXES["x"])
-        axes.set_ylim(1, _AXES["y"][1])
-        chart.set_ticks(axes, "x", {x: f"{x:,}" for x in (1, 10, 100, 1000)})
-        chart.set_ticks(axes, "y", {y: f"{y:,}" for y in (1, 10, 100, 1000)})
-        _roof(axes, "roof", ridge(), attainable)
-        for name, intensity in cache_points().items():
-            _mark(axes, name, intensity, text[name])
-        figure.text(392 / width, 1 - 240 / height, text["right"], ha="right", size=12, va="center")
-        desc = text["desc"].format(ridge=f"{ridge():.0f}", points=_said(text, cache_points()))
-        return chart.finish(figure, f"{KEY}-caches", text["title"], desc)
-
-
 def _roofs(axes: Axes) -> None:
     """Draw the roof of the H100, and that of the thread."""
     thread = load(__file__)["rows"]
@@ -135,10 +101,8 @@ def _roof(axes: Axes, name: str, corner: float, top: Callable[[float], float]) -
 
 
 def _mark(axes: Axes, name: str, intensity: float, label: str) -> None:
-    """Mark a step on the H100's roof; hollow if it is one of several devices."""
+    """Mark a step on the H100's roof."""
     mark = {"color": chart.ACCENT, "marker": "s", "markersize": 8, "linestyle": "none"}
-    if name == "several":
-        mark |= {"markerfacecolor": "none", "markeredgewidth": 1.5}
     axes.plot([intensity], [attainable(intensity)], **mark, gid=f"part:{name.replace(' ', '-')}")
     side, up = _LABELS[name]
     place = (-9 if side == "left" else 9, up - 5 if side == "right" else up)
@@ -252,6 +216,5 @@ def measured(language: str) -> str:
 FIGURES: dict[str, Callable[[str], str]] = {
     "memory": memory,
     "roofline": roofline,
-    "caches": caches,
     "measured": measured,
 }

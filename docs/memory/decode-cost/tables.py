@@ -19,7 +19,7 @@ from . import benchmark
 H100_FLOPS, H100_BYTES = 989.4e12, 3.35e12
 LENGTH = 8192
 SERVED, BATCHES, PROMPT = 4096, (1, 8, 64), 512  # a text's tokens; texts at once; a prompt's tokens
-LLAMA, VOCABULARY = "Llama-3-8B", 128_256
+LLAMA, VOCABULARY = "Llama-3.1-8B", 128_256
 A100_BYTES = 2.039e12  # the A100 SXM with 80 GB
 # tokens a second of Llama-2-7B in bfloat16, one text with a prompt of 5 tokens, on 1, 2, 4 and 8
 # A100 with 80 GB, limited to 330 W: published with gpt-fast
@@ -41,8 +41,8 @@ class Model(NamedTuple):
 KV_RANK, ROPE_DIM = 512, 64  # DeepSeek-V3
 MODELS = {
     "Llama 2 7B": Model(32, 32, 128),
-    "Llama 3 8B": Model(32, 8, 128),
-    "Llama 3 70B": Model(64, 8, 128),
+    "Llama 3.1 8B": Model(32, 8, 128),
+    "Llama 3.1 70B": Model(64, 8, 128),
     "Falcon-7B": Model(71, 1, 64),
     "DeepSeek-V3": Model(128, 0, 192),
 }
@@ -72,9 +72,9 @@ def read_weights(name: str = LLAMA, vocabulary: int = VOCABULARY) -> float:
 
 
 def step(batch: int, length: int = SERVED, new: int = 1) -> DecodeCost:
-    """Return what a step of the whole of Llama 3 8B computes and reads."""
+    """Return what a step of the whole of Llama 3.1 8B computes and reads."""
     model, weights = load_models()[LLAMA], read_weights()
-    layers, heads = model.config.full_layers, MODELS["Llama 3 8B"]
+    layers, heads = model.config.full_layers, MODELS["Llama 3.1 8B"]
     attention = decode_cost(
         length,
         num_heads=heads.heads,
@@ -191,27 +191,36 @@ TABLES = {"variants": variants, "published": published, "machine": machine, "ste
 
 
 def rate(batch: int, length: int) -> float:
-    """Return the most tokens a second of Llama 3 8B on an H100, by the formula."""
+    """Return the most tokens a second of Llama 3.1 8B on an H100, by the formula."""
     cache = kv_cache_bytes(load_models()[LLAMA].config, length)
     return H100_BYTES / (read_weights() / batch + cache)
 
 
 def seventy_on_eight() -> float:
-    """Return the most tokens a second of Llama 3 70B on eight H100, for one text."""
-    cache = kv_cache_bytes(load_models()["Llama-3-70B"].config, SERVED)
-    return 8 * H100_BYTES / (read_weights("Llama-3-70B") + cache)
+    """Return the most tokens a second of Llama 3.1 70B on eight H100, for one text."""
+    cache = kv_cache_bytes(load_models()["Llama-3.1-70B"].config, SERVED)
+    return 8 * H100_BYTES / (read_weights("Llama-3.1-70B") + cache)
 
 
 def _measured_numbers() -> dict[str, str]:
     """Return those of the numbers that were measured, and what they are compared with."""
     found = load(__file__)
-    rows = found["rows"]
+    rows, machine = found["rows"], found["machine"]
+    computes, reads = rows("computes"), rows("reads")
+    shares = [
+        rows("product", rows=n) / min(computes, reads * benchmark.rows_cost(n).intensity)
+        for n in benchmark.ROWS
+    ]
     return {
         "rows": f"{benchmark.ROWS[-1]:,}",
         "longest": f"{benchmark.LENGTHS[-1]:,}",
         "measured_on": rows.date,
         "measured_with": f"PyTorch {rows.torch}, {rows.machine}",
-        "cpu_ridge": f"{rows('computes') / rows('reads'):.0f}",
+        "cpu_ridge": f"{computes / reads:.0f}",
+        "dots_least": f"{min(shares):.0%}",
+        "dots_most": f"{max(shares):.0%}",
+        "steps_on": found["steps"].machine.replace("(R)", "").partition(" Processor")[0],
+        "steps_ridge": f"{machine('computes') / machine('reads'):.0f}",
         "slower_multi_head": f"{slower('multi-head'):.1f}",
         "slower_grouped": f"{slower('grouped-query'):.1f}",
         "slower_multi_query": f"{slower('multi-query'):.1f}",
@@ -245,7 +254,7 @@ def numbers() -> dict[str, str]:
         "rate_all": f"{H100_BYTES / cache:,.0f}",
         "seventy": f"{seventy_on_eight():.0f}",
         "latent": f"{cost('DeepSeek-V3').intensity:.0f}",
-        "prompt_cache": f"{PROMPT * cost('Llama 3 8B').intensity:,.0f}",
+        "prompt_cache": f"{PROMPT * cost('Llama 3.1 8B').intensity:,.0f}",
         "latent_factor": f"{cost('DeepSeek-V3').intensity / 128:.2f}",
         "latent_eight": f"{cost('DeepSeek-V3', tp=8).intensity:.0f}",
         "crossover_read": f"{round(read_weights() / (cache / SERVED), -2):,.0f}",

@@ -81,6 +81,7 @@ def timeline(language: str) -> str:
             left = index * pitch
             group = drawsvg.Group(data_way=name, data_step=index)
             phase = text["phases"][step.first + step.computed > PROMPT]
+            phase = text["again"] if name == "anew" and index else phase
             write(group, phase, left, top + 24, 12, text_anchor="start")
             _scores(group, step, left, top + 36, size)
             below = top + 36 + len(step.scores) * size + 12

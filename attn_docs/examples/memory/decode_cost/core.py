@@ -1,5 +1,5 @@
 BANDWIDTH, MEMORY = 3.35e12, 80e9  # an H100 SXM: bytes a second, bytes
-layers, kv_heads, head_dim, bytes_each = 32, 8, 128, 2  # Llama 3 8B in bfloat16
+layers, kv_heads, head_dim, bytes_each = 32, 8, 128, 2  # Llama 3.1 8B in bfloat16
 parameters, embedding = 8_030_261_248, 128_256 * 4096
 
 weights = bytes_each * (parameters - embedding)  # a token needs one row of it
@@ -28,6 +28,6 @@ for batch in (1, 8, 64):
 
 from attn_docs import kv_cache_bytes, load_models
 
-model = load_models()["Llama-3-8B"]
+model = load_models()["Llama-3.1-8B"]
 print(model.parameters == parameters, kv_cache_bytes(model.config, 1) == token)
 #> True True

@@ -1,4 +1,4 @@
-bandwidth, token = 3.35e12, 131_072  # an H100; a token of Llama 3 8B's cache in 16 bits
+bandwidth, token = 3.35e12, 131_072  # an H100; a token of Llama 3.1 8B's cache in 16 bits
 weights = 2 * 7_504_924_672
 for batch, length in ((1, 1024), (64, 4096)):
     rates = {

@@ -1,4 +1,4 @@
-bandwidth, weights, token = 3.35e12, 15.01e9, 131_072  # an H100, Llama 3 8B
+bandwidth, weights, token = 3.35e12, 15.01e9, 131_072  # an H100, Llama 3.1 8B
 for length in (1024, 4096, 32_768):
     most, half = bandwidth / (length * token), weights / (length * token)
     print(f"{length:6,} tokens: at most {most:6,.0f} a second, half of it with {half:5.1f} texts")

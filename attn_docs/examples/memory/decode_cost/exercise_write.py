@@ -1,5 +1,5 @@
 FLOPS, BANDWIDTH = 989.4e12, 3.35e12  # an H100
-P, LAYERS, HEADS, KV_HEADS, SIZE = 7_504_924_672, 32, 32, 8, 128  # Llama 3 8B
+P, LAYERS, HEADS, KV_HEADS, SIZE = 7_504_924_672, 32, 32, 8, 128  # Llama 3.1 8B
 
 
 def seconds(batch, length):  # of a step; reading and computing go on at the same time

@@ -1,4 +1,4 @@
-bandwidth, weights, token = 3.35e12, 15.01e9, 131_072  # an H100, Llama 3 8B
+bandwidth, weights, token = 3.35e12, 15.01e9, 131_072  # an H100, Llama 3.1 8B
 batch, length = 64, 4096
 
 read = weights + batch * length * token  # each text has a cache of its own

@@ -1,9 +1,9 @@
 from attn_docs import decode_cost, latent_decode_cost
 
-llama = {"num_heads": 64, "num_kv_heads": 8, "head_dim": 128}  # Llama 3 70B, one layer
+llama = {"num_heads": 64, "num_kv_heads": 8, "head_dim": 128}  # Llama 3.1 70B, one layer
 deepseek = {"num_heads": 128, "kv_rank": 512, "rope_dim": 64}  # DeepSeek-V3, one layer
-print("devices  Llama 3 70B           DeepSeek-V3")
-#> devices  Llama 3 70B           DeepSeek-V3
+print("devices  Llama 3.1 70B         DeepSeek-V3")
+#> devices  Llama 3.1 70B         DeepSeek-V3
 for tp in (1, 8, 16):
     costs = decode_cost(8192, **llama, tp=tp), latent_decode_cost(8192, **deepseek, tp=tp)
     print(f"{tp:7}", end="")
