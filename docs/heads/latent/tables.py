@@ -156,7 +156,6 @@ def numbers() -> dict[str, str]:
         "times_multi_head": f"{multi_head / cached_elements():.0f}",
         "fewer_products": f"{fewer_products():.1f}",
         "even": f"{LENGTH * most / (LENGTH + most):.0f}",
-        "rope_share": f"{V3.rope_dim / V3.kv_rank:.1%}",
         "gpu_copies": f"{2 * V3.num_heads * cached_bytes / 2**30:.3g} GiB",
         "gpu_cache": f"{cached_bytes / 2**20:.0f} MiB",
     }
