@@ -47,11 +47,12 @@ def test_both_forms_show_the_same_cache_and_only_the_naive_one_makes_keys(langua
         )
         (label,) = [text for text in texts(panel) if re.search(r"[:：] ?512 \+ 64$", text)]
         assert list(map(int, re.findall(r"\d+", label))) == [v3.kv_rank, v3.rope_dim]
-    made = [text for text in texts(panels["naive"]) if "32,768" in text]
+    made = [text for text in texts(panels["naive"]) if "256" in text]
     assert len(made) == 1
     assert tables.projected_up() == 32_768 == v3.num_heads * (128 + 128)
     assert tables.keys_and_values() == 40_960 == v3.num_heads * (128 + 64 + 128)
-    assert not [text for text in texts(panels["absorbed"]) if "32,768" in text]
+    assert not [text for text in texts(panels["absorbed"]) if "256" in text]
+    assert re.search("256.*32,768", drawing.findtext(f"{SVG}desc") or "")
 
 
 @languages

@@ -232,6 +232,8 @@ def numbers() -> dict[str, str]:
     return {
         "length": f"{LENGTH:,}",
         "keys": f"{benchmark.CASES['one token'][1]:,}",
+        "quality_multi_head": PUBLISHED[0][3],
+        "quality_multi_query": PUBLISHED[2][3],
         "torch": READ_TORCH,
         "transformers": READ_TRANSFORMERS,
         "times": str(HEADS // KV_HEADS),

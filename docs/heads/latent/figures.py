@@ -21,7 +21,7 @@ from docs._kit.measured import load
 from docs._kit.text import Words, texts
 
 from .benchmark import CONTEXTS, WAYS
-from .tables import V3, cached_elements, projected_up
+from .tables import V3, projected_up
 
 KEY = "heads-latent"
 WIDE, PANEL = 344, 164  # the drawing, one of its two panels
@@ -33,7 +33,7 @@ ATTEND_TOP = 262
 def forms(language: str) -> str:
     """Draw what is cached, what is made of it, and where the matrices stand, in both forms."""
     sizes = {"c": V3.kv_rank, "d": V3.head_dim, "r": V3.rope_dim, "e": V3.value_dim}
-    sizes |= {"h": V3.num_heads, "made": f"{projected_up():,}", "cached": cached_elements()}
+    sizes |= {"h": V3.num_heads, "made": V3.head_dim + V3.value_dim, "all": f"{projected_up():,}"}
     text = {name: line.format(**sizes) for name, line in texts(__file__, "forms", language).items()}
     drawing = canvas(WIDE, 410)
     for name, left in (("naive", 0), ("absorbed", WIDE - PANEL)):

@@ -92,6 +92,12 @@ def binary(count: int) -> str:
     return f"{count / 2**power:.3g} {unit}"
 
 
+def fewer_products() -> float:
+    """Return what cached keys and values save of the products with a token, at measured sizes."""
+    c, r, d, e = (benchmark.SIZES[k] for k in ("kv_rank", "rope_dim", "head_dim", "value_dim"))
+    return (c + r + c) / (d + r + e)
+
+
 def cached(context: int) -> dict[str, float]:
     """Return the MiB that each measured way caches of `context` tokens, in float32."""
     sizes = benchmark.SIZES
@@ -148,8 +154,8 @@ def numbers() -> dict[str, str]:
         "multi_head": f"{multi_head:,}",
         "times_own": f"{keys_and_values() / cached_elements():.0f}",
         "times_multi_head": f"{multi_head / cached_elements():.0f}",
+        "fewer_products": f"{fewer_products():.1f}",
         "even": f"{LENGTH * most / (LENGTH + most):.0f}",
-        "rope_share": f"{V3.rope_dim / V3.kv_rank:.1%}",
         "gpu_copies": f"{2 * V3.num_heads * cached_bytes / 2**30:.3g} GiB",
         "gpu_cache": f"{cached_bytes / 2**20:.0f} MiB",
     }

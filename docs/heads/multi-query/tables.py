@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attn_docs import attention_weights, kv_cache_bytes, load_models
+from attn_docs import attention_weights, load_models
 from attn_docs.sentence import KINDS, WORDS, embeddings, projections
 from docs._kit.markdown import table
 from docs._kit.measured import load
@@ -14,7 +14,7 @@ from . import benchmark
 # of the worked example: what "it" looks for, and the tokens that it sees
 SOUGHT, TOKENS = ("noun", "verb"), WORDS[:4]
 SHARPNESS = 6.0
-MODEL, FALCON = "Llama-2-7B", "Falcon-7B"
+MODEL = "Llama-2-7B"
 
 
 def shared_weights() -> Tensor:
@@ -55,13 +55,11 @@ TABLES = {"step_table": step_table}
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    model, models = load_models()[MODEL], load_models()
+    model = load_models()[MODEL]
     heads, size = model.num_heads or 0, model.config.head_dim
     sizes = (model.embed_dim or 0, heads)
     weights = [parameters(*sizes, g, size) for g in (heads, 1)]
     return {
-        "falcon_bytes": f"{kv_cache_bytes(models[FALCON].config, 1):,}",
-        "falcon_heads": str(models[FALCON].num_heads),
         "heads": str(heads),
         "parameters_left": f"{weights[1] / weights[0]:.0%}",
         "context": f"{benchmark.LENGTH:,}",
