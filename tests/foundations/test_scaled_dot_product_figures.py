@@ -17,6 +17,7 @@ from tests.kit import parse
 
 benchmark = page_module("foundations/scaled-dot-product", "benchmark")
 figures = page_module("foundations/scaled-dot-product", "figures")
+tables = page_module("foundations/scaled-dot-product", "tables")
 
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
@@ -138,11 +139,11 @@ def test_numbers_are_the_measurements_with_at_most_four_digits():
 TITLES = {
     "en": {
         "entropy": "Entropy of the weights, in nats",
-        "gradient": "Median gradient at the scores",
+        "gradient": "Gradient at the scores: median, mean",
     },
     "zh": {
         "entropy": "权重的熵（nat）",
-        "gradient": "分数处的梯度（中位数）",
+        "gradient": "分数处的梯度：中位数、均值",
     },
 }
 LABELS = {
@@ -224,6 +225,10 @@ def test_chart_plots_the_measurements_in_the_panel_that_names_them(language):
                 assert panel.y(y) == pytest.approx(
                     value, rel=2e-3, abs=1e-3 if name == "entropy" else 0
                 )
+            if name == "gradient":
+                means = series(root, f"{name}-{setting}-mean")
+                for (_, y), measurement in zip(means, measured, strict=True):
+                    assert panel.y(y) == pytest.approx(measurement.gradient_mean, rel=2e-3)
 
 
 @languages
@@ -354,7 +359,10 @@ def test_the_example_that_was_measured_still_gives_those_losses():
 
 
 def test_without_the_division_a_step_moves_the_scores_d_times_as_far():
-    """Unless the softmax is saturated, the factor counts in the score and in the gradient."""
+    """The factor counts in the score and in the gradient."""
+    for size in benchmark.SIZES:
+        assert tables.moved_scores(size) == pytest.approx(size, rel=0.3)
+    assert [tables.numbers()[f"moved_{size}"] for size in benchmark.SIZES] == ["8", "70", "600"]
     torch.manual_seed(0)
     d = 64
     x, start = torch.randn(8, d).double(), 1e-4 * torch.randn(d, d).double()

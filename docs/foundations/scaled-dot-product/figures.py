@@ -233,6 +233,7 @@ class _Panel(NamedTuple):
     limits: tuple[float, float]
     ticks: dict[float, str]
     labels: dict[str, tuple[float, float, str, str]]  # series -> x, y, and how the text is aligned
+    mean: str | None = None  # the field of a thin line beside the marked one
 
 
 _MARKS = {"linewidth": 2, "markersize": 5, "markeredgewidth": 0, "markevery": 2}
@@ -262,7 +263,9 @@ _PANELS = (
         labels={
             "unscaled": (200, 0.004, "right", "center"),
             "scaled": (1024, 0.26, "right", "bottom"),
+            "mean": (1024, 0.035, "right", "top"),
         },
+        mean="gradient_mean",
     ),
 )
 
@@ -300,6 +303,14 @@ def _plot(axes: Axes, panel: _Panel, text: dict[str, str]) -> None:
             **look,
             gid=f"part:{panel.name}-{series}",
         )
+        if panel.mean is not None:
+            axes.plot(
+                [measurement.head_dim for measurement in measured],
+                [getattr(measurement, panel.mean) for measurement in measured],
+                color=look["color"],
+                linewidth=1.25,
+                gid=f"part:{panel.name}-{series}-mean",
+            )
     for series, (x, y, across, up) in panel.labels.items():
         axes.text(x, y, text[series], ha=across, va=up, gid=f"part:{panel.name}-{series}-label")
 

@@ -4,12 +4,15 @@ import functools
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from attn_docs import masked_softmax
 from docs._kit.markdown import table
 from docs._kit.measured import Measurement, load
 from docs._kit.text import texts
+
+from .benchmark import SIZES
 
 LONGEST = 131072  # tokens, the longest text of Llama 3.1
 
@@ -85,6 +88,32 @@ def explored(power: int, *, scaled: bool = True, temperature: float = 1.0) -> di
     }
 
 
+@functools.cache
+def moved_scores(d: int) -> float:
+    """Return how many times as far the first step of SGD moves the scores without the division.
+
+    The layer, the inputs and the loss are those of the page's example.
+    """
+    moved = []
+    for scale in (1.0, d**-0.5):
+        generator = torch.Generator().manual_seed(0)
+        key = torch.randn(16, 8, d, generator=generator)
+        query = key + 0.1 * torch.randn(16, 8, d, generator=generator)
+        matrices = [  # as torch.nn.Linear draws them
+            torch.empty(d, d).uniform_(-(d**-0.5), d**-0.5, generator=generator).requires_grad_()
+            for _ in range(2)
+        ]
+        scores = query @ matrices[0] @ (key @ matrices[1]).mT * scale
+        answers = torch.arange(8).repeat(16)
+        F.cross_entropy(scores.flatten(0, 1), answers).backward()
+        with torch.no_grad():
+            w_q, w_k = (matrix - _RATE * matrix.grad for matrix in matrices)
+            moved.append((query @ w_q @ (key @ w_k).mT * scale - scores).norm().item())
+    return moved[0] / moved[1]
+
+
+_RATE = 0.001  # so small that the step is as long as the gradient says
+
 TABLES = {"additive": additive}
 
 
@@ -103,5 +132,6 @@ def numbers() -> dict[str, str]:
         "longest": f"{LONGEST:,}",
         "longest_weights": f"{weight_bytes(LONGEST, LONGEST) / 2**30:.0f} GiB",
         "blind_guess": f"{math.log(8):.1f}",
+        **{f"moved_{d}": f"{float(f'{moved_scores(d):.1g}'):.0f}" for d in SIZES},
         "float16_max": f"{torch.finfo(torch.float16).max:,.0f}",
     }

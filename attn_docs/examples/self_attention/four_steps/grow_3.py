@@ -8,10 +8,10 @@ class SelfAttention(nn.Module):
         self.qkv_proj = nn.Linear(embed_dim, 3 * head_dim)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x, may_attend):  # b n D, n n
+    def forward(self, x, attn_mask):  # b n D; n n or b 1 n
         query, key, value = self.qkv_proj(x).chunk(3, dim=-1)  # b n d
         scores = query @ key.mT / query.size(-1) ** 0.5  # b n n
-        scores = scores.masked_fill(~may_attend, -torch.inf)
+        scores = scores.masked_fill(~attn_mask, -torch.inf)
         weights = self.dropout(scores.softmax(dim=-1))  # b n n
         return weights @ value  # b n d
 

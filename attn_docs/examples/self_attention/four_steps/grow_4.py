@@ -9,10 +9,10 @@ class SelfAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.out_proj = nn.Linear(head_dim, embed_dim)
 
-    def forward(self, x, may_attend):  # b n D, n n
+    def forward(self, x, attn_mask):  # b n D; n n or b 1 n
         query, key, value = self.qkv_proj(x).chunk(3, dim=-1)  # b n d
         scores = query @ key.mT / query.size(-1) ** 0.5  # b n n
-        scores = scores.masked_fill(~may_attend, -torch.inf)
+        scores = scores.masked_fill(~attn_mask, -torch.inf)
         weights = self.dropout(scores.softmax(dim=-1))  # b n n
         return self.out_proj(weights @ value)  # b n D
 

@@ -9,7 +9,7 @@ class SelfAttention(nn.Module):
         self.out_proj = nn.Linear(head_dim, embed_dim)
         self.dropout = dropout
 
-    def forward(self, x, attn_mask=None):  # b n D; n n or b 1 n, never b n: True may attend
+    def forward(self, x, attn_mask=None):  # b n D; n n or b 1 n, True: may attend
         query, key, value = self.qkv_proj(x)[:, None].chunk(3, dim=-1)  # b 1 n d: one head
         if attn_mask is not None and attn_mask.ndim == 3:
             attn_mask = attn_mask[:, None]  # b 1 1 n

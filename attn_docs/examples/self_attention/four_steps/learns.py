@@ -11,24 +11,24 @@ def look(x):  # n D: where "it" looks, and what it then means
 
 
 torch.manual_seed(0)
-layer = ScaledDotProductSelfAttention(8, dropout=0.0)  # the class above, of size 8
+layer = ScaledDotProductSelfAttention(8, dropout=0.0)  # the package's layer, head_dim 8
 optimizer = torch.optim.Adam(layer.parameters(), lr=0.01)
-cat, noun, it, rows = embeddings(), 1, 3, {}
-kinds = torch.cat([cat[:, :4], torch.zeros(5, 4)], dim=-1)  # n D: no meanings
+sentence, noun, it, rows = embeddings(), 1, 3, {}
+kinds = torch.cat([sentence[:, :4], torch.zeros(5, 4)], dim=-1)  # n D: no meanings
 for step in range(301):
     if step in (0, 300):
-        rows[str(step)] = look(cat)
+        rows[str(step)] = look(sentence)
     meanings = torch.eye(8)[torch.randint(4, 8, (64, 5))]  # b n D: one each, at random
     meanings[:, it] = 0.0  # but "it" has none
     x = kinds + meanings
-    x = x[(x != cat).any(dim=(1, 2))]  # without the cat's sentence
+    x = x[(x != sentence).any(dim=(1, 2))]  # without the cat's sentence
     loss = ((x + layer(x))[:, it, 4:] - x[:, noun, 4:]).square().mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
 
-cat[4, :4] = cat[1, :4]  # edit me: "dreams" becomes a noun, and is no longer a verb
-rows["2 nouns"] = look(cat)
+sentence[4, :4] = sentence[1, :4]  # edit me: "dreams" becomes a noun, and is no longer a verb
+rows["2 nouns"] = look(sentence)
 weights, meant = (torch.stack(found) for found in zip(*rows.values(), strict=True))
 print(labelled(weights, list(rows), WORDS))
 #>             the     cat  sleeps      it  dreams
