@@ -18,7 +18,7 @@ class BilinearAttention(ScoreAttention):
     The divisor is this project's. It makes scores of variance one because `weight` starts with the
     standard deviation (d_q d_k)^(−1/4), and W = I the scaled dot product. Drawing `weight` with
     1/√(d_q d_k), without a divisor, starts the same scores.
-    The product is taken as (QW)Kᵀ; Q(WKᵀ) takes fewer operations if keys are much larger.
+    The product is taken as (QW)Kᵀ; if n = m, Q(WKᵀ) takes fewer operations for larger keys.
 
     Args:
         query_dim: Size q of a query, d_q in the formula.

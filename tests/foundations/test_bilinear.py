@@ -161,9 +161,11 @@ def test_query_that_may_attend_to_nothing_gets_zeros() -> None:
 
 
 def test_numbers_are_those_of_the_worked_example() -> None:
-    found = {name: float(text) for name, text in tables.numbers().items()}
+    found = {name: float(text.replace(",", "")) for name, text in tables.numbers().items()}
     assert found["divisor"] ** 4 == pytest.approx(6, rel=1e-3)
     assert found["score_cat"] * found["divisor"] == pytest.approx(2, rel=1e-3)
+    assert found["free"] == 768**2
+    assert found["factored"] == 2 * 768 * 64
 
 
 ERRORS = {

@@ -46,7 +46,10 @@ def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     divisor = (2 * 3) ** 0.25
     powers = [1.0, math.exp(2 / divisor), math.exp(-1 / divisor)]
+    model, head = 768, 64  # GPT-2's
     return {
+        "free": f"{parameters(model, model):,}",
+        "factored": f"{2 * model * head:,}",
         "divisor": f"{divisor:.4f}",
         "wrong_divisor": f"{(16 * 64) ** -0.5:.2f}",
         "score_cat": f"{2 / divisor:.4f}",

@@ -2,13 +2,12 @@ import torch
 
 
 def bilinear_attention(query, key, value, weight, divisor):
-    scores = query @ weight @ key.mT / divisor  # n q, q k, k m: n m
+    scores = query @ weight @ key.mT / divisor  # n D, D D, D m: n m
     return torch.softmax(scores, dim=-1) @ value  # n e
 
 
 import torch.nn.functional as F
 
-from attn_docs import BilinearAttention
 from attn_docs.sentence import KINDS, MEANINGS, WORDS, embeddings, labelled, projections
 
 x = embeddings()  # n D
@@ -25,8 +24,4 @@ print(labelled(output[3:4], WORDS[3:4], MEANINGS))
 #>     definite    animal    asleep  dreaming
 #> it      0.03      0.89      0.03      0.03
 print(torch.allclose(output, F.scaled_dot_product_attention(x @ w_q, x @ w_k, x @ w_v)))
-#> True
-attend = BilinearAttention(query_dim=8, key_dim=8)  # it divides by √8
-attend.load_state_dict({"weight": weight * attend.divisor / 3**0.5})
-print(torch.allclose(output, attend(x[None], x[None], (x @ w_v)[None])[0]))
 #> True

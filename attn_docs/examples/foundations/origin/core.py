@@ -5,7 +5,7 @@ states = torch.randn(5, 8)  # n d: what the encoder made, one state a word
 state = torch.randn(6)  # d_s: the decoder's, before it writes the next word
 previous = torch.randn(4)  # D: the word that it wrote last
 W, U, u = torch.randn(7, 6), torch.randn(7, 8), torch.randn(7)  # learned: p d_s, p d, p
-decoder = torch.nn.GRUCell(4 + 8, 6)
+decoder = torch.nn.GRUCell(4 + 8, 6)  # the f of above: from state and input, the next state
 
 scores = torch.tanh(W @ state + states @ U.T) @ u  # n: one for each word of the source
 weights = torch.softmax(scores, dim=0)  # n

@@ -17,10 +17,10 @@ for size in (32, 256):
 print("words  state of 32  state of 256")
 #> words  state of 32  state of 256
 for n, small, large in zip(lengths, *found.values(), strict=True):
-    print(f"{n:5}  {small:11.0e}  {large:12.0e}")
-#>     1        1e+00         1e+00
-#>     2        7e-01         7e-01
-#>     4        2e-01         2e-01
-#>     8        3e-02         4e-02
-#>    16        5e-04         8e-04
-#>    32        2e-07         7e-07
+    print(f"{n:5}  {small:11.1e}  {large:12.1e}")
+#>     1      1.1e+00       1.4e+00
+#>     2      6.6e-01       6.8e-01
+#>     4      2.3e-01       2.3e-01
+#>     8      3.3e-02       3.6e-02
+#>    16      5.3e-04       8.3e-04
+#>    32      1.7e-07       7.3e-07
