@@ -67,8 +67,7 @@ def recipes() -> tuple[Recipe, ...]:
         if block := INCLUDE.fullmatch(line):
             source = (ROOT / block["path"]).read_text(encoding="utf-8")
             names = frozenset(name for _, name in imported(source))
-            short = title.removeprefix("How do I ")
-            found.append(Recipe(anchor, title if short == title else short.rstrip("?"), names))
+            found.append(Recipe(anchor, title, names))
     return tuple(found)
 
 

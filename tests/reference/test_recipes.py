@@ -13,6 +13,7 @@ from attn_docs import (
     GroupedQueryAttention,
     MultiHeadAttention,
     MultiHeadLatentAttention,
+    from_transformers,
     kv_cache_bytes,
     load_models,
 )
@@ -60,6 +61,18 @@ def test_llama_3_1_is_stopped():
     changed = source.replace("LlamaConfig(**sizes", f"LlamaConfig(rope_parameters={rope}, **sizes")
     with pytest.raises(AssertionError, match="pass scaling="):
         exec(changed, {})  # noqa: S102
+
+
+def test_in_bfloat16_a_llama_layer_agrees_only_roughly():
+    names = run("load_llama") if pytest.importorskip("transformers") else {}
+    theirs, x, half = names["theirs"].bfloat16(), names["x"], torch.bfloat16
+    with pytest.raises(RuntimeError, match="same dtype"):
+        theirs(x, position_embeddings=names["cos_sin"], attention_mask=None)
+    places = tuple(value.to(half) for value in names["cos_sin"])
+    expected = theirs(x.to(half), position_embeddings=places, attention_mask=None)[0]
+    found = from_transformers(theirs)(x.to(half), is_causal=True)
+    assert not torch.allclose(found, expected, atol=1e-6)
+    assert (found - expected).abs().max() < 0.01 * expected.abs().max()
 
 
 def test_strict_loading_names_norms_and_sinks():

@@ -3,16 +3,18 @@
 import ast
 import re
 import tomllib
+from importlib import import_module
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from docs._tools import built
-from docs._tools.api_pages import API, RELATED, exports, names_of, recipes, related
+from docs._tools.api_pages import API, RECIPES, RELATED, exports, names_of, recipes, related
 from docs._tools.api_signatures import laid_out
 from docs._tools.page import DOCS
-from tests.conftest import Site
+from tests.conftest import ROOT, Site
 
 ENTRIES = sorted(
     path.relative_to(DOCS / API).as_posix().removesuffix(".md")
@@ -105,12 +107,45 @@ def test_an_entry_leads_to_the_recipes_that_use_it(site: Site):
     assert mine == {"kv-cache-bytes"}
 
 
+TASKS = [
+    task
+    for group in tomllib.loads((DOCS / API / "tasks.toml").read_text(encoding="utf-8"))["group"]
+    for task in group["task"]
+]
+
+
 def test_the_tasks_name_what_there_is():
-    groups = tomllib.loads((DOCS / API / "tasks.toml").read_text(encoding="utf-8"))["group"]
     anchors = {recipe.anchor for recipe in recipes()}
-    for task in (task for group in groups for task in group["task"]):
-        assert {name.partition(".")[0] for name in task["use"]} <= set(exports()), task
+    for task in TASKS:
+        for name in task["use"]:
+            module, _, own = name.rpartition(".")
+            if name.startswith("attn_docs."):
+                assert hasattr(import_module(module), own), task
+            else:
+                assert name.partition(".")[0] in exports(), task
         assert task.get("recipe", "ci") in anchors, task
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task["en"])
+def test_the_link_of_a_task_shows_its_names(task: dict[str, Any]):
+    address = task.get("chapter", f"{RECIPES}#{task.get('recipe')}")
+    page, _, anchor = address.partition("#")
+    text = (DOCS / page).read_text(encoding="utf-8")
+    if "recipe" in task:
+        text = text.partition(f"{{ #{anchor} }}")[2].partition("\n## ")[0]
+    included = re.findall(r'--8<-- "(attn_docs/.+?)"', text)
+    text += "".join((ROOT / path).read_text(encoding="utf-8") for path in included)
+    assert [name for name in task["use"] if name.rpartition(".")[2] not in text] == []
+
+
+@pytest.mark.parametrize(("page", "mark"), [("index.md", " (module)"), ("index.zh.md", "（模块）")])
+def test_names_that_no_package_exports_are_marked(page: str, mark: str):
+    text = (DOCS / API / page).read_text(encoding="utf-8")
+    found = re.findall(r"^- \[`(\w+)`\]\[([\w.]+)\](.*)", text, re.M)
+    assert len(found) > 100
+    for name, place, rest in found:
+        exported = exports().get(name, ("", ""))[0] == place.rpartition(".")[0]
+        assert rest.startswith(mark) != exported, place
 
 
 def test_every_recipe_is_reached_from_an_entry():

@@ -1,6 +1,7 @@
 """The front page of the API: for each task the names to use, and the recipe that shows them."""
 
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def tasks(language: str) -> str:
 
 def row(task: dict[str, Any], words: dict[str, str], language: str) -> str:
     """Return a task with its names and what shows them."""
-    use = words["comma"].join(map(link, task["use"]))
+    use = words["comma"].join(link(name, words) for name in task["use"])
     return words["task"].format(want=task[language], use=use, recipe=shown(task, words))
 
 
@@ -39,8 +40,10 @@ def shown(task: dict[str, Any], words: dict[str, str]) -> str:
     return words["chapter"].format(address=task["chapter"])
 
 
-def link(name: str) -> str:
-    """Return a name, or that of a method, linked to its entry."""
+def link(name: str, words: dict[str, str]) -> str:
+    """Return a name, or that of a method, linked to its entry; one of a module says so."""
+    if name.startswith("attn_docs."):
+        return f"[`{name.rpartition('.')[2]}`][{name}]{words['module']}"
     return f"[`{name}`][{exports()[name.partition('.')[0]][0]}.{name}]"
 
 
@@ -55,4 +58,5 @@ def numbers() -> dict[str, str]:
         "python": project["requires-python"].removeprefix(">="),
         "torch": needs["torch"],
         "tested": torch.__version__.partition("+")[0],
+        "transformers": ".".join(version("transformers").split(".")[:2]),
     }

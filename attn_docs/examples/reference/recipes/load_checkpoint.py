@@ -15,7 +15,7 @@ prefix, weights = "model.layers.1.self_attn.", {}
 for path in folder.glob("*.safetensors"):
     with safe_open(path, framework="pt") as file:  # reads only what is asked for
         for key in filter(lambda key: key.startswith(prefix), file.keys()):
-            weights[key.removeprefix(prefix).replace("o_", "out_")] = file.get_tensor(key)
+            weights[key.removeprefix(prefix).replace("o_proj", "out_proj")] = file.get_tensor(key)
 config = AutoConfig.from_pretrained(folder)
 assert config.rope_parameters["rope_type"] == "default", "rescaled: pass scaling="
 rotary = RotaryEmbedding(config.head_dim, theta=config.rope_parameters["rope_theta"])

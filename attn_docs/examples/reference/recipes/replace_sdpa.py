@@ -3,7 +3,7 @@ from unittest.mock import patch
 import torch
 import torch.nn.functional as F
 
-from attn_docs import grouped_query_attention_broadcast
+from attn_docs import scaled_dot_product_attention
 
 
 def model(query, key, value):  # yours, unchanged
@@ -15,7 +15,7 @@ shapes = []
 
 def attend(query, *args, **options):  # in its place: anything with the same arguments
     shapes.append(tuple(query.shape))
-    return grouped_query_attention_broadcast(query, *args, **options)
+    return scaled_dot_product_attention(query, *args, **options)
 
 
 torch.manual_seed(0)
