@@ -83,8 +83,9 @@ def _converted(module: nn.Module, dtype: torch.dtype) -> nn.Module:
 def _random(name: str, initial: Tensor, generator: torch.Generator) -> Tensor:
     """Return random numbers for a parameter, of a size that suits what it is."""
     noise = torch.randn(initial.shape, generator=generator, dtype=torch.float32).double()
-    if sum(size > 1 for size in initial.shape) > 1:
-        width: float = 1.5 * initial.size(-1) ** -0.5
+    wide = [size for size in initial.shape if size > 1]  # a convolution's kernel may have size 1
+    if len(wide) > 1:
+        width: float = 1.5 * wide[-1] ** -0.5
         return noise * width
     if name.endswith("bias"):
         return 0.1 * noise

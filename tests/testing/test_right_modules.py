@@ -462,3 +462,19 @@ def test_bad_fields_of_an_adapter(arguments, error, message):
     with pytest.raises(error) as raised:
         Adapter(**arguments)
     assert message in str(raised.value)
+
+
+def test_projections_that_are_convolutions_of_one_token_pass():
+    class Convolved(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q, self.k, self.v, self.o = (nn.Conv1d(32, 32, 1) for _ in range(4))
+
+        def forward(self, x):
+            q, k, v = (
+                f(x.mT).mT.unflatten(-1, (4, 8)).transpose(1, 2) for f in (self.q, self.k, self.v)
+            )
+            joined = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
+            return self.o(joined.mT).mT
+
+    assert check_module(Convolved(), embed_dim=32).passed
