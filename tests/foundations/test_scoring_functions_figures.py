@@ -16,7 +16,7 @@ figures = page_module("foundations/scoring-functions", "figures")
 SVG = "{http://www.w3.org/2000/svg}"
 LABELS = {
     "en": {"long": "long", "aligned": "aligned", "near": "near"},
-    "zh": {"long": "长", "aligned": "同向", "near": "近"},
+    "zh": {"long": "长键", "aligned": "同向键", "near": "近键"},
 }
 QUERY = torch.tensor([2.0, 2.0], dtype=torch.float64)
 KEYS = {"long": (6.0, 1.0), "aligned": (1.0, 1.0), "near": (3.0, 2.0)}
