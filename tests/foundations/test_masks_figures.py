@@ -49,7 +49,7 @@ WANTED = {
 }
 NAMES = {
     "en": {
-        "padding": "padding: key 2",
+        "padding": "padding mask",
         "both": "causal & padding",
         "wrong": "wrong axis",
         "first": "upper left",
@@ -59,7 +59,7 @@ NAMES = {
         "both_sides": "two-sided",
     },
     "zh": {
-        "padding": "填充：键 2",
+        "padding": "填充掩码",
         "both": "因果 & 填充",
         "wrong": "加错了轴",
         "first": "左上角对齐",
