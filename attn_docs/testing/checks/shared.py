@@ -100,28 +100,34 @@ def prefix(insight: Insight) -> Judgement:
             )
     kept = max(3, least)
     return (
-        _out_of_reach(subject, kept)
+        _out_of_reach(subject, whole, kept)
         or _single(subject, kept)
         or passed(f"every beginning of {total} positions is the same run alone")
     )
 
 
-def _out_of_reach(subject: Subject, kept: int) -> Judgement | None:
+def _out_of_reach(subject: Subject, whole: Tensor, kept: int) -> Judgement | None:
     """Judge the first positions when scores are large; None if no later token gets a weight."""
     x = subject.words(1, subject.length)
     large, loud, other = 30 * x, x.clone(), 30 * x
     loud[..., kept:, :] = 1e4 * x[..., kept:, :].sign()  # a constant added to their scores shows
     other[..., kept:, :] = -large[..., kept:, :]  # as a score it shows beside far lower ones
-    for said, before, after in (
-        ("tokens of ±1e4", x, loud),
-        ("among tokens 30 times as large others", large, other),
+    expected = subject.call(large, causal=True).detach()
+    for said, words, before, size in (
+        ("tokens of ±1e4", loud, whole, 1.0),
+        ("among tokens 30 times as large others", other, expected, _size(expected)),
     ):
-        outputs = [subject.call(words, causal=True).detach() for words in (before, after)]
-        error = (outputs[0] - outputs[1])[..., :kept, :].abs().max().item()
-        if not error <= 100 * subject.tolerance * max(1.0, outputs[0].abs().max().item()):
+        made = subject.call(words, causal=True).detach()
+        error = (made - before)[..., :kept, :].abs().max().item()
+        if not error <= 100 * subject.tolerance * size:
             cause = OVERFLOW if math.isnan(error) else TOO_SMALL
             return failed(f"{said} after the first {kept} change those by {error:.2e}", cause)
     return None
+
+
+def _size(output: Tensor) -> float:
+    """Return what rounding grows with: the largest number, and no less than one."""
+    return max(1.0, output.abs().max().item())
 
 
 def _single(subject: Subject, kept: int) -> Judgement | None:
@@ -156,17 +162,18 @@ def padding(insight: Insight) -> Judgement:
     x, noise = subject.words(1, REAL), 1e4 * subject.words(1, PAD, seed=3).sign()
     sides = SIDES[:1] if subject.positions else SIDES
     # beside large scores a small fill shows; in single precision so would rounding
-    sizes = (1, 30) if x.dtype == torch.float64 else (1,)
-    for size, side, slots in itertools.product(sizes, sides, (noise, -noise)):
-        alone = subject.call(size * x)
-        error = (_padded(subject, size * x, slots, side) - alone).abs().max().item()
-        error /= max(1.0, alone.abs().max().item()) if size > 1 else 1.0
-        if not error <= 100 * subject.tolerance:
-            cause = OVERFLOW if math.isnan(error) else TOO_SMALL if size > 1 else ""
+    times = (1, 30) if x.dtype == torch.float64 else (1,)
+    alone = {factor: subject.call(factor * x).detach() for factor in times}
+    for factor, side, slots in itertools.product(times, sides, (noise, -noise)):
+        made = _padded(subject, factor * x, slots, side)
+        error = (made - alone[factor]).abs().max().item()
+        size = _size(alone[factor]) if factor > 1 else 1.0
+        if not error <= 100 * subject.tolerance * size:
+            cause = OVERFLOW if math.isnan(error) else TOO_SMALL if factor > 1 else ""
             slots_are = f"{PAD} slots of ±1e4 on the {side}"
-            beside = f", beside tokens {size} times as large," if size > 1 else ""
+            beside = f", beside tokens {factor} times as large," if factor > 1 else ""
             return failed(f"{slots_are}{beside} change the output by {error:.2e}", cause)
-        worst = max(worst, error)
+        worst = max(worst, error / size)
     if subject.masks_each_sample and (wrong := _own_padding(subject)):
         return wrong
     said = "on the right" if subject.positions else "left and right"
