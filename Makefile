@@ -29,7 +29,7 @@ test audit: export OMP_NUM_THREADS := 1
 test: .venv/test.done
 	$(BIN)/python -m pytest $(TWO) --ignore tests/audit
 
-# with TURNS=1, as in CI, less what looks at every page in every way: `make test` takes turns at that
+# with TURNS=1, as in CI, less what looks at every page in every palette and width
 audit: .venv/test.done
 	$(BIN)/python -m pytest --numprocesses 2 tests/audit $(if $(TURNS),-m "not complete")
 	$(BIN)/zizmor --offline .github

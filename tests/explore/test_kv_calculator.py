@@ -129,21 +129,6 @@ def test_a_number_may_be_written_in_any_way(page) -> None:
     assert not page.complaints
 
 
-def test_only_it_the_trained_model_and_the_table_of_models_are_typed_into(site: Site) -> None:
-    forms = {
-        url: e for url in site.pages for e in site.tree(url).iter("form") if e.get("data-fallback")
-    }
-    typed = {
-        url
-        for url, form in forms.items()
-        for field in form.iter("input")
-        if field.get("type") not in {"checkbox", "radio", "range"}
-    }
-    assert len(forms) == 16, "both languages of eight figures"
-    typed_into = (URL, "model/induction/", "checkpoints/models/")
-    assert typed == {prefix + url for url in typed_into for prefix in ("", "zh/")}
-
-
 def test_it_works_by_keyboard(page) -> None:
     tab = page.tab
     tab.goto(tab.url.partition("?")[0])

@@ -1,16 +1,22 @@
 """One look at a page in the browser: what it asks for, what it complains of, how it lies there.
 
-`make test` and CI look at each page once, in the palette and width that its address picks: the
-pages take turns. `make audit` looks at every page in all four.
+`make test` looks at the pages that are made each in their own way, CI at every page, in the palette
+and width that its address picks: the pages take turns. `make audit` looks at each in all four.
 """
 
+import gzip
 from functools import cache
 from types import SimpleNamespace
+from urllib.parse import unquote, urlsplit
 from zlib import crc32
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, ViewportSize
 
+from tests.conftest import ROOT, SUB_PATH, Site
+
+FIRST_VIEW, OWN = 180 * 1024, 10 * 1024  # bytes, packed: of all that a page loads, of our scripts
+SCRIPTS = {file.name for file in (ROOT / "docs").rglob("*.js")}  # our own
 PHONE, DESK = 360, 1280
 LOOKS = [(width, scheme) for width in (PHONE, DESK) for scheme in ("light", "dark")]
 # rules that judge how things are drawn, and so judge what is styled alike alike; target-size is a
@@ -174,3 +180,29 @@ def look_thoroughly(visit, url: str, width: int, scheme: str, _: object = None) 
     page.tab.evaluate(THIN)
     page.violations = violations(page.tab, rules=DRAWN)
     return page
+
+
+def weights(page: SimpleNamespace, site: Site) -> tuple[int, int]:
+    """Return the bytes, packed, that a page loads, and those of our own scripts among them."""
+    paths = {unquote(urlsplit(r).path).removeprefix(SUB_PATH) for r in page.requests}
+    files = [site.path / (p + "index.html" if p.endswith("/") or not p else p) for p in paths]
+    sizes = {file: len(gzip.compress(file.read_bytes())) for file in files if file.is_file()}
+    return sum(sizes.values()), sum(sizes[f] for f in sizes if f.name in SCRIPTS)
+
+
+def wrong(page: SimpleNamespace, site: Site, address: str) -> list[str]:
+    """Return all that is wrong with a page after a look at it."""
+    found = [*page.complaints, *page.violations, *(f"{name} is replaced" for name in page.replaced)]
+    for request in page.requests:
+        if not request.startswith((address, "data:", "blob:")):
+            found.append(f"asks another host: {request}")
+        if f"{SUB_PATH}search/" in request:
+            found.append("fetches the search index")
+    if page.width > PHONE:
+        found.append(f"is {page.width} pixels wide on a phone")
+    if page.shift:
+        found.append(f"moves by {page.shift} while loading")
+    for size, limit in zip(weights(page, site), (FIRST_VIEW, OWN), strict=True):
+        if size > limit:
+            found.append(f"loads {size} bytes, more than {limit}")
+    return found

@@ -307,3 +307,18 @@ def test_link_check_sees(tmp_path):
     (tmp_path / "index.html").write_text(PAGE + '<a href="a/#no">1</a><a href="b/">2</a>')
     (tmp_path / "a/index.html").write_text(PAGE + '<a href="../..">3</a><a href="..">right</a>')
     assert len(broken_links(Site(tmp_path))) == 3
+
+
+def test_only_three_figures_are_typed_into(site: Site):
+    forms = {
+        url: e for url in site.pages for e in site.tree(url).iter("form") if e.get("data-fallback")
+    }
+    typed = {
+        url
+        for url, form in forms.items()
+        for field in form.iter("input")
+        if field.get("type") not in {"checkbox", "radio", "range"}
+    }
+    assert len(forms) == 16, "both languages of eight figures"
+    typed_into = ("explore/kv-memory/", "model/induction/", "checkpoints/models/")
+    assert typed == {prefix + url for url in typed_into for prefix in ("", "zh/")}
