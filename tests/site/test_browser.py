@@ -91,8 +91,8 @@ def test_a_right_page_has_no_fault(planted, visit, site: Site, address):
     page.requests = ["https://example.org/x", *(address + name for name in there)]
     found = "; ".join(wrong(page, site, address))
     assert re.fullmatch(
-        "Worker is replaced; asks another host: https://example.org/x; (fetches the search index; )+"
-        r"is 361 pixels wide on a phone; moves by 0.1 while loading"
+        "Worker is replaced; asks another host: https://example.org/x; "
+        r"(fetches the search index; )+is 361 pixels wide on a phone; moves by 0.1 while loading"
         r"(; loads \d+ bytes, more than (184320|10240)){2}",
         found,
     )
