@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from docs._kit.examples import example
 from docs._kit.form import fill
 from docs._kit.markdown import table
 from docs._kit.measured import load
@@ -155,7 +154,6 @@ TABLES: dict[str, Callable[[str], str]] = {
 def of_a_long_text() -> dict[str, str]:
     """Return the sizes of the page's long text, and what moves for it, by name."""
     return {
-        "shrink": f"{math.exp(-example('kernels/flash/worked')['top']):.2f}",
         "tokens": f"{TOKENS:,}",
         "matrix": f"{HEADS * TOKENS**2 * BYTES / 2**30:.0f} GiB",
         "output": f"{HEADS * TOKENS * SIZE * BYTES / 2**20:.0f} MiB",

@@ -151,6 +151,7 @@ def _flex() -> dict[str, str]:
     return {
         "flex_times": f"{1 / call:.0f}",
         "long": f"{benchmark.LONG:,}",
+        "built_mask": f"{benchmark.LONG**2 / 2**30:.2f} GiB",
         "built_plain": f"{plain / 1024:.1f} GiB",
         "built_compiled": f"{compiled:.1f} MiB",
     }
@@ -182,6 +183,7 @@ def numbers() -> dict[str, Any]:
         "padding_packed": f"{1 - real / found['dense'][0]:.1%}",
         "rows": str(len(first_fit(lengths, ROOM))),
         "dense": f"{found['dense'][1] / least:.1f}",
+        "sorted": f"{found['sorted'][1] / least:.1f}",
         "gradient": f"{leak_of('positions')[0]:.2f}",
         "gradient_before": f"{leak_of('nothing')[0]:.2f}",
         **_flex(),

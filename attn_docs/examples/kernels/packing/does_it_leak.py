@@ -17,12 +17,13 @@ def leaks(model, rows=1, **options):  # does the second document notice what the
     return not torch.allclose(before, after, rtol=0, atol=1e-5 * before.abs().max().item())
 
 
-call = {"position_ids": torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4]])}
-sizes = {"hidden_size": 16, "intermediate_size": 32, "num_attention_heads": 2, "vocab_size": 50}
+sizes = {"hidden_size": 16, "intermediate_size": 32, "num_attention_heads": 2}
 for each in (LlamaConfig, MixtralConfig, GptOssConfig):
     torch.manual_seed(0)
-    config = each(num_hidden_layers=2, num_key_value_heads=2, **sizes)
+    config = each(num_hidden_layers=2, num_key_value_heads=2, vocab_size=50, **sizes)
     model = AutoModelForCausalLM.from_config(config).eval()
+    positions = torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4]], device=model.device)
+    call = {"position_ids": positions}
     print(config.model_type, leaks(model, **call), leaks(model, **call, use_cache=False))
 #> llama True False
 #> mixtral True False
