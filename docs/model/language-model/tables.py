@@ -215,7 +215,7 @@ def dreamer_blind() -> float:
     keys = cast("MultiHeadAttention", second.attention).k_proj
     told = [model_input[None] for model_input in (encode("\n" + text_of(p)) for p in held_out())]
     added: list[torch.Tensor] = []
-    hook = first.attention.register_forward_hook(lambda _, __, out: added.append(out[0][0]))
+    hook = first.attention.register_forward_hook(lambda _, __, out: added.append(out[0]))
     for tokens in told:
         model(tokens)
     hook.remove()
