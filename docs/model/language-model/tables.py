@@ -8,8 +8,6 @@ from typing import Any, cast
 import torch
 import torch.nn.functional as F
 
-from attn_docs import MultiHeadAttention
-from attn_docs.model import Block
 from attn_docs.model.induction_circuits import head_off
 from attn_docs.model.language_model import (
     ALPHABET,
@@ -211,8 +209,7 @@ def dreamer_blind() -> float:
     attention adds is replaced by its mean over places and stories.
     """
     model = trained_model()
-    first, second = cast("list[Block]", list(model.blocks))
-    keys = cast("MultiHeadAttention", second.attention).k_proj
+    first, second = cast("list[Any]", list(model.blocks))
     told = [model_input[None] for model_input in (encode("\n" + text_of(p)) for p in held_out())]
     added: list[torch.Tensor] = []
     hook = first.attention.register_forward_hook(lambda _, __, out: added.append(out[0]))
@@ -233,7 +230,7 @@ def dreamer_blind() -> float:
 
     hooks = (
         model.token_embedding.register_forward_hook(blind),
-        keys.register_forward_hook(replace),
+        second.attention.k_proj.register_forward_hook(replace),
     )
     found = looks_at(model, held_out(), "dream", "sleeper")[1, 2].item()
     for one in hooks:
