@@ -74,6 +74,7 @@ APART = {
     for lines in (DATE_FIRST, DOTS, DATE_LAST)
     if (size != SIZE if lines != DOTS else size <= SIZE)
 }  # the others of SIZE are in FAR; larger ones are right even with words
+ATTENDING = {size: Way(size, attends=True) for size in (16, 32)}  # 64 is in FAR
 PATIENT = {"far": FAR["forwards"], "small": BY_SIZE[32, False]}
 PATIENCE = 4  # times as many steps
 
@@ -136,6 +137,8 @@ def measure() -> dict[str, Measurement]:
         after = [value for attends in (True, False) for value in longer(attends=attends)]
         sizes = [value for way in BY_SIZE.values() for value in summary(way)]
         apart = [value for way in APART.values() for value in summary(way)]
+        attending = [value for way in ATTENDING.values() for value in summary(way)]
         patience = [value for name in PATIENT for value in patient(name)]
-    measured = {"far": far, "longer": after, "sizes": sizes, "apart": apart, "patient": patience}
+    measured = {"far": far, "longer": after, "sizes": sizes, "apart": apart}
+    measured |= {"attending": attending, "patient": patience}
     return {name: measurement(values, threads=1) for name, values in measured.items()}

@@ -21,6 +21,7 @@ from docs._kit.text import texts
 from .benchmark import (
     AFTER,
     APART,
+    ATTENDING,
     BY_SIZE,
     DATE_FIRST,
     DATE_LAST,
@@ -202,6 +203,9 @@ def numbers() -> dict[str, str]:
         for size, ways in _apart().items()
         for way, kept in ways
     }
+    far["attending_far_32"] = _spread(ATTENDING[32], "attending")[1]
+    far["attending_far_16"] = _spread(ATTENDING[16], "attending")[2]
+    far["after_32"] = _spread(APART[32, DATE_FIRST], "apart")[0]
     exchanged = {"least": str(LEAST), "second_digit": str(second_digit()), "short_start": begun()}
     exchanged |= months_exchanged()
     return longer | far | shipped | parts() | _setting() | shares() | exchanged

@@ -214,12 +214,9 @@ def of_matches() -> dict[str, str]:
 
 
 def of_new_layers() -> dict[str, str]:
-    """Return what short training reaches, and keys of the token before."""
+    """Return what short training reaches with keys of the token before, and without."""
     shifted = example("model/induction/shifted_keys")["reached"]
-    trained = example("model/induction/your_layer")["found"]
     return {
-        "after_300": f"{trained['right'][0]:.1f}",
-        "new_after_300": f"{trained['right'][1]:.2f}",
         "own_keys": f"{shifted['own keys']:.1f}",
         "shifted_keys": f"{shifted['shifted keys']:.1f}",
     }
@@ -236,6 +233,7 @@ def of_texts() -> dict[str, str]:
         "even": f"{even()[1]:.2f}",
         "unknown": f"{unknown.likely[-1][0][1]:.2f}",
         "alone": f"{alone.likely[-1][0][1]:.2f}",
+        "scattered": f"{alone.maps[1][-1][0]:.2f}",
         "nearer": f"{logits[SYMBOLS.index('d')].item():.2f}",
         "further": f"{ends.likely[-1][0][1]:.2f}",
         "distance": str(DISTANCE),

@@ -242,6 +242,9 @@ def off(language: str) -> str:
                     )
                 )  # fmt: skip
             write(group, f"{value:.{1 if kind is None else 2}f}", 194 + 45 * column, y + 11, 12)
+        if kind == "dream":
+            frame = {"fill": "none", "stroke": INK, "stroke_width": 1.5}
+            group.append(drawsvg.Rectangle(172, y, 225, 22, **frame))
         told.append(text["told"].format(part=name, values=" ".join(f"{v:.2f}" for v in values)))
         drawing.append(group)
     desc = text["desc"].format(told=text["join"].join(told))

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any, cast
 
 import torch
+import torch.nn.functional as F
 
 from attn_docs.model.induction_circuits import head_off
 from attn_docs.model.language_model import (
@@ -199,6 +200,44 @@ def right_name() -> float:
     return looks_at(trained_model(), marked, "owner", "right")[1, 1].item()
 
 
+@cache
+@torch.no_grad()
+def dreamer_blind() -> float:
+    """Return the weight at the sleeper before the dream, of keys without block 1's attention.
+
+    Only head 3 of block 2 is changed: its keys read the stream in which all that block 1's
+    attention adds is replaced by its mean over places and stories.
+    """
+    model = trained_model()
+    first, second = cast("list[Any]", list(model.blocks))
+    told = [model_input[None] for model_input in (encode("\n" + text_of(p)) for p in held_out())]
+    added: list[torch.Tensor] = []
+    hook = first.attention.register_forward_hook(lambda _, __, out: added.append(out[0]))
+    for tokens in told:
+        model(tokens)
+    hook.remove()
+    mean, stream = torch.cat(added).mean(0), {}
+
+    def blind(_: object, __: object, embedded: torch.Tensor) -> None:
+        attended = embedded + mean
+        stream["in"] = attended + first.mlp(first.mlp_norm(attended))
+
+    def replace(layer: torch.nn.Linear, _: object, out: torch.Tensor) -> torch.Tensor:
+        unseen = F.linear(second.attention_norm(stream["in"]), layer.weight, layer.bias)
+        size = out.shape[-1] // NUM_HEADS
+        return torch.cat([out[..., : 2 * size], unseen[..., 2 * size : 3 * size],
+                          out[..., 3 * size :]], dim=-1)  # fmt: skip
+
+    hooks = (
+        model.token_embedding.register_forward_hook(blind),
+        second.attention.k_proj.register_forward_hook(replace),
+    )
+    found = looks_at(model, held_out(), "dream", "sleeper")[1, 2].item()
+    for one in hooks:
+        one.remove()
+    return found
+
+
 def head_numbers() -> dict[str, str]:
     """Return what the sentences on heads say."""
     second = removed()
@@ -213,6 +252,8 @@ def head_numbers() -> dict[str, str]:
         "exchanged": str(max(turned)),
         "exchange_stories": str(flipped["stories"]),
         "dreamer": f"{looked('dream', 'sleeper')[1, 2]:.2f}",
+        "dreamer_blind": f"{dreamer_blind():.2f}",
+        "constant_without": f"{max(nats[''] for nats in second):.2f}",
         "dream_without": f"{second[2]['dream']:.1f}",
         "right_name": f"{right_name():.2f}",
         "wrong_name": f"{looked('owner', 'name')[1, 1] - right_name():.2f}",
@@ -292,6 +333,7 @@ def numbers() -> dict[str, str]:
         "met_before": str(met_before()),
         "owner": f"{judged()['model']['owner']:.2f}",
         "passed": str(passed()),
+        "perplexity": f"{math.exp(totals['model'] / characters()):.2f}",
         "parameters": f"{sum(p.numel() for p in model.parameters()):,}",
         "steps": f"{STEPS:,}",
         "stories": f"{round(torch.tensor(least_nats(), dtype=torch.float64).exp().item()):,}",

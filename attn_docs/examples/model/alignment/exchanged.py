@@ -13,7 +13,7 @@ for name, given in {
     "states of the month from “dec”": (month, last),
     "last state from the line with “dec”": (states, other_last),
 }.items():
-    with patch.object(model, "encode", return_value=given):  # what the decoder is given
+    with patch.object(model, "encode", return_value=given):  # encode returns `given`
         print(*to_texts(model(source)[0].argmax(-1)), name)
 #> 1997-09-23 as it is
 #> 1997-12-23 states of the month from “dec”

@@ -17,9 +17,9 @@ def attend(query, key, value):
 
 
 # layer 1: each place asks for the place before it, and takes the token from there
-ask = place.roll(-1, 1)  # n n: row i has its 1 at i - 1
+ask = place.roll(-1, 1)  # n n: row i has its 1 at i - 1, row 0 at the end
 before, first = attend(ask, place, me)  # n V: which token stands before me
-before[0] = 0  # nothing stands before the first
+before[0] = 0  # nothing stands before the first, which could only see itself
 # layer 2: each token looks for a place after a token like itself, and takes what stands there
 output, second = attend(me, before, me)  # n V
 print("".join(symbols[best] for best in output[5:].argmax(-1)))
