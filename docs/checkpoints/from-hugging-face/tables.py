@@ -130,7 +130,7 @@ def all_keys(language: str) -> str:
 def blind(language: str) -> str:
     """Return the table of bugs and inputs: how far off a layer is, or that it passes."""
     text, found = texts(__file__, "blind", language), example("checkpoints/from_hugging_face/blind")
-    header = [text["bug"], *(text[name] for name in found["inputs"])]
+    header = [text["bug"], *(text[name] for name in (*found["inputs"], "recipe"))]
     rows = [
         (text[name], *(text["passes"] if one < LIMIT else f"{one:.4f}" for one in off))
         for name, off in found["found"].items()
