@@ -187,7 +187,8 @@ def numbers() -> dict[str, str]:
         "scale_27b_3": f"{(168 / 128) ** 0.5:.2f}",
         "sixty": str(caught["x"].size(1)),
         "transformers": _transformers(),
-        "worst": f"{1e6 * worst:.1f}",
+        **{f"off_{name}": f"{off:.2f}" for name, off in caught["off"].items()},
+        "worst": f"{1e7 * worst:.0f}",
     }
 
 
