@@ -113,12 +113,12 @@ def test_each_bug_passes_where_the_page_says() -> None:
     found = example("checkpoints/from_hugging_face/blind")["found"]
     passes = {name: [one < tables.LIMIT for one in off] for name, off in found.items()}
     assert passes == {
-        "norms": [True, True, False, False, False, False, False],
-        "pairs": [True, False, False, False, False, False, False],
-        "scale": [True, False, False, False, False, False, False],
-        "window": [True, False, True, False, False, False, False],
-        "eps": [True, False, False, False, False, True, False],
-        "cap": [True, True, True, True, True, False, False],
+        "norms": [True, True, False, False, False, False],
+        "pairs": [True, False, False, False, False, False],
+        "scale": [True, False, False, False, False, False],
+        "window": [True, False, False, False, False, False],
+        "eps": [True, False, False, False, True, False],
+        "cap": [True, True, True, True, False, False],
     }
 
 
@@ -132,7 +132,7 @@ def run(code: str, path: Path) -> tuple[dict, str]:
 def test_one_batch_drowns_the_small_input_and_a_large_one_hides_a_scale() -> None:
     layer = example("checkpoints/from_hugging_face/blind")["layer"]
     x = torch.randn(2, 60, 42, generator=torch.manual_seed(1))
-    both = [layer(True, 0.3, eps=eps) for eps in (1e-6, 1e-5)]
+    both = [layer(True, 0.3, eps=eps) for eps in (1e-6, 1.2e-7)]  # that of nn.RMSNorm without eps
 
     def off(x: Tensor, right: nn.Module, other: nn.Module) -> float:
         wanted = right(x, is_causal=True)
@@ -157,9 +157,9 @@ def test_three_sizes_of_input_see_every_bug(std: str, tmp_path: Path) -> None:
     assert code.count("std=0.02") == 1
     found = run(code.replace("std=0.02", f"std={std}"), tmp_path / "program.py")[0]["found"]
     for name, off in found.items():
-        assert max(off[3:6]) > tables.LIMIT, name
+        assert max(off[2:5]) > tables.LIMIT, name
     if std == "0.5":
-        assert found["cap"][3] > tables.LIMIT > found["eps"][3]
+        assert found["cap"][2] > tables.LIMIT > found["eps"][2]
 
 
 @pytest.mark.parametrize(
@@ -213,4 +213,3 @@ def test_the_numbers_of_the_sentences() -> None:
     found = tables.numbers()
     assert found["classes"] == str(len(CONVERTERS))
     assert found["scale_27b"] == "1.06"
-    assert float(found["worst"]) < 100

@@ -177,8 +177,6 @@ def _transformers() -> str:
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    measured = load(__file__)["families"]
-    worst = max(value["value"] for value in measured.values)
     caught = example("checkpoints/from_hugging_face/caught")
     return {
         "classes": str(len(CONVERTERS)),
@@ -188,7 +186,6 @@ def numbers() -> dict[str, str]:
         "sixty": str(caught["x"].size(1)),
         "transformers": _transformers(),
         **{f"off_{name}": f"{off:.2f}" for name, off in caught["off"].items()},
-        "worst": f"{1e7 * worst:.0f}",
     }
 
 
