@@ -11,7 +11,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attn_docs import GroupedQueryAttention
 from attn_docs.checkpoints.from_hugging_face import CONVERTERS
 from docs._kit.examples import example
 from docs._kit.measured import load
@@ -129,26 +128,16 @@ def run(code: str, path: Path) -> tuple[dict, str]:
 
 
 @torch.no_grad()
-def test_one_batch_drowns_the_small_input_and_a_large_one_hides_a_scale() -> None:
+def test_one_batch_drowns_the_small_input() -> None:
     layer = example("checkpoints/from_hugging_face/blind")["layer"]
     x = torch.randn(2, 60, 42, generator=torch.manual_seed(1))
-    both = [layer(True, 0.3, eps=eps) for eps in (1e-6, 1.2e-7)]  # that of nn.RMSNorm without eps
+    both = [layer(True, 0.3, eps=eps) for eps in (1e-6, 1.2e-7)]
 
     def off(x: Tensor, right: nn.Module, other: nn.Module) -> float:
         wanted = right(x, is_causal=True)
         return ((other(x, is_causal=True) - wanted).norm() / wanted.norm()).item()
 
     assert off(torch.cat([x, 0.01 * x, 10 * x]), *both) < tables.LIMIT < off(0.01 * x, *both)
-
-    def wide(scale: float) -> nn.Module:
-        torch.manual_seed(0)
-        made = GroupedQueryAttention(768, 12, 3, bias=False, scale=scale, window=16)
-        for weight in made.parameters():
-            nn.init.normal_(weight, std=0.3)
-        return made
-
-    x, both = torch.randn(1, 60, 768, generator=torch.manual_seed(1)), [wide(64**-0.5), wide(65**-0.5)]
-    assert off(10 * x, *both) < tables.LIMIT < off(x, *both)
 
 
 @pytest.mark.parametrize("std", ["0.02", "0.1", "0.5", "1.0"])

@@ -73,7 +73,10 @@ def growth(language: str) -> str:
     low = max(a for way in LOWER for a in of_seeds(found, "accuracy", way=way, rate=str(DRAWN)))
     caps = ", ".join(f"{cap:.0f}" for cap in LOWER.values())
     slow = ", ".join(f"{a:.2f}" for a in of_seeds(found, "accuracy", way="slow", rate=str(DRAWN)))
-    for name, cell in ((text["lower"].format(caps), f"{low:.2f}"), (text["slow"].format(SLOW), slow)):
+    for name, cell in (
+        (text["lower"].format(caps), f"{low:.2f}"),
+        (text["slow"].format(SLOW), slow),
+    ):
         rows.append((name, *(cell if rate == DRAWN else "–" for rate in RATES)))
     header = (text["rate"], *(str(rate) for rate in RATES))
     caption = text["caption"].format(steps=STEPS)
