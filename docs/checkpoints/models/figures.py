@@ -101,7 +101,7 @@ def moved(language: str) -> str:
         line = {"stroke": INK, "stroke_opacity": 0.12, "stroke_width": 1}
         drawing.append(drawsvg.Line(x, TOP, x, TOP + TALL, **line))
     for year in YEARS:
-        write(drawing, f"’{year % 100}", across(year), TOP + TALL + 14, 12)
+        write(drawing, f"{year % 100}", across(year), TOP + TALL + 14, 12)
     for name, model in MODELS.items():
         x, y = place(name)
         if name in NAMED:

@@ -77,7 +77,7 @@ def growth(language: str) -> str:
         (text["lower"].format(caps), f"{low:.2f}"),
         (text["slow"].format(SLOW), slow),
     ):
-        rows.append((name, *(cell if rate == DRAWN else "–" for rate in RATES)))
+        rows.append((name, *(cell if rate == DRAWN else text["none"] for rate in RATES)))
     header = (text["rate"], *(str(rate) for rate in RATES))
     caption = text["caption"].format(steps=STEPS)
     return f"{table(header, rows)}\n\n{found.caption(caption, language)}"
