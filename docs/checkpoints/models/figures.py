@@ -27,7 +27,7 @@ NAMED = {
     "Hy3-preview": (4, -12, "middle", False),
     "Mistral-7B v0.1": (0, 14, "middle", False),
     "DeepSeek-V4-Flash": (8, 33, "end", True),
-    "PaLM 540B": (0, 14, "middle", False),
+    "PaLM 540B": (-7, 0, "end", False),
 }
 # fill and outline of each group, from what caches most to what caches least
 GROUPS = {
