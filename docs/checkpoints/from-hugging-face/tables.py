@@ -130,7 +130,7 @@ def all_keys(language: str) -> str:
 def blind(language: str) -> str:
     """Return the table of bugs and inputs: how far off a layer is, or that it passes."""
     text, found = texts(__file__, "blind", language), example("checkpoints/from_hugging_face/blind")
-    header = [text["bug"], *(text[name] for name in found["inputs"])]
+    header = [text["bug"], *(text[name] for name in (*found["inputs"], "recipe"))]
     rows = [
         (text[name], *(text["passes"] if one < LIMIT else f"{one:.4f}" for one in off))
         for name, off in found["found"].items()
@@ -177,8 +177,6 @@ def _transformers() -> str:
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    measured = load(__file__)["families"]
-    worst = max(value["value"] for value in measured.values)
     caught = example("checkpoints/from_hugging_face/caught")
     return {
         "classes": str(len(CONVERTERS)),
@@ -187,7 +185,7 @@ def numbers() -> dict[str, str]:
         "scale_27b_3": f"{(168 / 128) ** 0.5:.2f}",
         "sixty": str(caught["x"].size(1)),
         "transformers": _transformers(),
-        "worst": f"{1e6 * worst:.1f}",
+        **{f"off_{name}": f"{off:.2f}" for name, off in caught["off"].items()},
     }
 
 

@@ -16,8 +16,7 @@ YEARS = range(2017, 2027)
 LEAST, MOST = 1.7, 9000.0  # KiB, the ends of the scale
 TICKS = (4, 16, 64, 256, 1024, 4096)
 LEFT, TOP, TALL = 40, 120, 236
-EARLY, LATE, CROWDED = 17, 62, 2023  # width of a year before the first with many models, and after
-SHOWN = (2017, 2020, *range(CROWDED, YEARS[-1] + 1))  # years with a label
+EARLY, LATE, CROWDED = 19, 60, 2023  # width of a year before the first with many models, and after
 SIDE = 6  # of a dot
 BESIDE = 5.5  # from dot to dot of one group, year and value
 # where a model's name stands beside its dot, and whether a line leads to it
@@ -28,6 +27,7 @@ NAMED = {
     "Hy3-preview": (4, -12, "middle", False),
     "Mistral-7B v0.1": (0, 14, "middle", False),
     "DeepSeek-V4-Flash": (8, 33, "end", True),
+    "PaLM 540B": (-7, 0, "end", False),
 }
 # fill and outline of each group, from what caches most to what caches least
 GROUPS = {
@@ -96,12 +96,12 @@ def moved(language: str) -> str:
         line = {"stroke": INK, "stroke_opacity": 0.2, "stroke_width": 1, "data_tick": tick}
         drawing.append(drawsvg.Line(LEFT, y, end, y, **line))
         write(drawing, f"{tick:,}", LEFT - 6, y, 12, text_anchor="end")
-    for year in YEARS[CROWDED - YEARS[0] :]:
+    for year in YEARS:
         x = across(year) - wide(year) / 2
         line = {"stroke": INK, "stroke_opacity": 0.12, "stroke_width": 1}
         drawing.append(drawsvg.Line(x, TOP, x, TOP + TALL, **line))
-    for year in SHOWN:
-        write(drawing, str(year), across(year), TOP + TALL + 14, 12)
+    for year in YEARS:
+        write(drawing, f"{year % 100}", across(year), TOP + TALL + 14, 12)
     for name, model in MODELS.items():
         x, y = place(name)
         if name in NAMED:

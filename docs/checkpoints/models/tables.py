@@ -267,7 +267,7 @@ def group(model: KVModel) -> str:
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
-    return counted() | costs()
+    return counted() | ideas() | costs()
 
 
 def counted() -> dict[str, str]:
@@ -283,25 +283,34 @@ def counted() -> dict[str, str]:
         "cards": str(sources["card"]),
         "codes": str(sources["code"]),
         "newest": str(len(newest)),
-        "newest_few": str(sum(_windowed(m) or _stateful(m) for m in newest)),
         "newest_windowed": str(sum(map(_windowed, newest))),
         "newest_stateful": str(sum(map(_stateful, newest))),
         "newest_alone": str(sum(map(alone, newest))),
+        "newest_read": str(sum(not alone(model) for model in newest)),
         "newest_nope": str(sum(map(_nope, newest))),
         "newest_part": str(sum(_part(m) and not _nope(m) for m in newest)),
-        "newest_place": str(sum(_part(m) or _nope(m) for m in newest)),
-        "newest_one": str(sum(map(_one_for_several, newest))),
-        "newest_bounds": str(sum("qk-norm" in m.steadier for m in newest)),
-        "newest_sinks": str(
-            sum(bool({"sink", "sink-some", "gate"} & {*m.steadier}) for m in newest)
-        ),
-        "newest_sparse": str(sum(bool({"indexer", "blocks"} & {*m.choice}) for m in newest)),
         "compared": str(sum(bool(m.config_class) and not alone(m) for m in MODELS.values())),
         "differ": str(sum(bool(m.elsewhere) for m in MODELS.values())),
         "long_known": str(sum(map(reaches, MODELS.values()))),
         "unknown": str(sum(not m.context for m in MODELS.values())),
         "alone": str(sum(map(alone, MODELS.values()))),
     }
+
+
+def ideas() -> dict[str, str]:
+    """Return how many models of 2026 have each idea, and how many that rest not on defaults."""
+    newest = [model for model in MODELS.values() if model.year == 2026]
+    found: dict[str, Callable[[KVModel], bool]] = {
+        "one": _one_for_several,
+        "place": lambda model: _part(model) or _nope(model),
+        "few": lambda model: _windowed(model) or _stateful(model),
+        "bounds": lambda model: "qk-norm" in model.steadier,
+        "sinks": lambda model: bool({"sink", "sink-some", "gate"} & {*model.steadier}),
+        "sparse": lambda model: bool({"indexer", "blocks"} & {*model.choice}),
+    }
+    read = [model for model in newest if not alone(model)]
+    every = {f"newest_{name}": str(sum(map(of, newest))) for name, of in found.items()}
+    return every | {f"read_{name}": str(sum(map(of, read))) for name, of in found.items()}
 
 
 def _windowed(model: KVModel) -> bool:
@@ -345,6 +354,8 @@ def costs() -> dict[str, str]:
     half = replace(both, layers=[replace(halved, value_dim=0), rolling])
     compressed = MODELS["DeepSeek-V4-Flash"].config
     return {
+        "asked": _shown("Qwen3-Next-80B"),
+        "shorter": _shown("Mistral-7B v0.1"),
         "medium": f"{LENGTHS[1]:,}",
         "long": f"{LENGTHS[-1]:,}",
         "least": f"{digits(min(long.values()))} KiB",
@@ -373,6 +384,12 @@ def costs() -> dict[str, str]:
         "phi": f"{MODELS['Phi-3-mini-4k'].config.window:,}",
         "default_less": f"{1 - kv_cache_bytes(kimi, LENGTHS[-1]) / released:.0%}",
     }
+
+
+def _shown(name: str) -> str:
+    """Return a model's cell in the column for 128k."""
+    model = MODELS[name]
+    return longest(model).format(digits(kib(model, LENGTHS[-1])))
 
 
 def _fit(name: str) -> str:

@@ -14,7 +14,6 @@ from docs._kit.measured import Measurement, load
 from docs._kit.text import texts
 
 from .benchmark import (
-    CAP,
     DRAWN,
     KEYS,
     LOWER,
@@ -71,8 +70,16 @@ def growth(language: str) -> str:
     for way in WAYS:
         every = (of_seeds(found, "accuracy", way=way, rate=str(rate)) for rate in RATES)
         rows.append((text[way], *(", ".join(f"{a:.2f}" for a in values) for values in every)))
+    low = max(a for way in LOWER for a in of_seeds(found, "accuracy", way=way, rate=str(DRAWN)))
+    caps = ", ".join(f"{cap:.0f}" for cap in LOWER.values())
+    slow = ", ".join(f"{a:.2f}" for a in of_seeds(found, "accuracy", way="slow", rate=str(DRAWN)))
+    for name, cell in (
+        (text["lower"].format(caps), f"{low:.2f}"),
+        (text["slow"].format(SLOW), slow),
+    ):
+        rows.append((name, *(cell if rate == DRAWN else text["none"] for rate in RATES)))
     header = (text["rate"], *(str(rate) for rate in RATES))
-    caption = text["caption"].format(steps=STEPS, cap=f"{CAP:.0f}")
+    caption = text["caption"].format(steps=STEPS)
     return f"{table(header, rows)}\n\n{found.caption(caption, language)}"
 
 
@@ -178,13 +185,10 @@ def numbers() -> dict[str, str]:
         "gate_absent": error("absent", "gate"),
         "kept_nothing": f"{statistics.mean(kept['nothing']):.1%}",
         "kept_something": f"{statistics.mean(kept['something']):.0%}",
-        "lead_calm": f"{math.ceil(at('lead', 'norm', RATES[-1])[0])}",
         "lead_odd": f"{lead[0]:.0f}",
         "lead_lost": f"{lead[1]:,.0f}",
         "lead_low": f"{max(x for rate in RATES[:2] for x in at('lead', 'plain', rate)):.0f}",
-        "low_best": f"{max(a for cap in LOWER for a in at('accuracy', cap)):.2f}",
         "slow": str(SLOW),
-        "slow_least": f"{min(at('accuracy', 'slow')):.2f}",
         "slow_largest": f"{max(at('largest', 'slow')):.0f}",
         "torch": version("torch").split("+")[0],
         "transformers": installed(),

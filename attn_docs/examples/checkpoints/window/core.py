@@ -17,7 +17,7 @@ for t in range(12):  # in decoding: slots for the first ones, and behind them th
     slot = t if t < first else first + (t - first) % window
     keys[slot], values[slot] = key[t], value[t]
     held = min(t + 1, first + window)  # m
-    outputs.append(attend(query[[t]], keys[:held], values[:held], torch.ones(1, held) > 0))
+    outputs.append(attend(query[[t]], keys[:held], values[:held], torch.ones(1, held).bool()))
 print(torch.allclose(torch.cat(outputs), attend(query, key, value, mask), atol=1e-6))
 #> True
 
