@@ -226,7 +226,7 @@ def of_copied() -> dict[str, str]:
     yours, ours = example("position/extrapolation/yours"), load_model()
     layers = [cast("MultiHeadAttention", cast("Block", b).attention) for b in ours.blocks]
 
-    def model(texts: torch.Tensor, logits_to_keep: int, use_cache: bool) -> SimpleNamespace:
+    def model(texts: torch.Tensor, logits_to_keep: int, **_: object) -> SimpleNamespace:
         return SimpleNamespace(logits=ours(texts)[:, -logits_to_keep:])
 
     def copied(depth: float, rule: RotaryScaling | None, windows: tuple[int | None, ...]) -> str:
