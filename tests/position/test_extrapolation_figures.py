@@ -22,17 +22,21 @@ STORED = measured.load(bench.__file__)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_every_row_goes_from_the_mean_at_64_to_the_mean_at_256(language: str) -> None:
+def test_every_row_goes_from_the_mean_at_32_to_the_mean_at_256(language: str) -> None:
     root = parse(figures.reach(language))
     parts = {g.get("data-part"): g for g in root.iter("g") if g.get("data-part")}
     assert set(figures.ROWS) == {*KINDS, "yarn"}
-    assert set(parts) == {f"{place}-{kind}" for place in bench.PLACES for kind in figures.ROWS}
+    rows = {f"{place}-{kind}" for place in bench.PLACES for kind in figures.ROWS}
+    assert set(parts) == rows | {f"{row}-64" for row in rows}
     for (number, place), kind in itertools.product(enumerate(bench.PLACES), figures.ROWS):
-        (path,) = parts[f"{place}-{kind}"].iter("path")
-        numbers = [float(x) for x in path.get("d").replace("L", " ").replace("M", " ").split()]
+        ends, middle = (
+            [float(x) for x in path.get("d").replace("L", " ").replace("M", " ").split()][::2]
+            for end in ("", "-64")
+            for path in parts[f"{place}-{kind}{end}"].iter("path")
+        )
         found, of = ("rules", {"rule": kind}) if kind == "yarn" else ("kinds", {"kind": kind})
         left = figures.PANEL_LEFT + figures.PANEL_PITCH * number
-        for drawn, length in zip(numbers[::2], (64, 256), strict=True):
+        for drawn, length in zip((ends[0], middle[0], ends[1]), (32, 64, 256), strict=True):
             wanted = statistics.mean(
                 STORED[found]("accuracy", seed=s, place=place, length=length, **of)
                 for s in bench.SEEDS

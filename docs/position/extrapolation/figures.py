@@ -20,7 +20,7 @@ from .tables import mean, of_seeds, score_curves
 KEY = "position-extrapolation"
 # a panel for each test; in it a row for each kind, those with one cause of failure together
 ROWS = ("alibi", "t5", "none", "learned", "sinusoidal", "rotary", "yarn")
-MIDDLE = 64  # the length of the hollow dots
+MIDDLE = 64  # the length of the upright ticks between the dots
 PANEL_LEFT, PANEL_WIDE, PANEL_PITCH = 90, 90, 108
 _TOP, _ROW = 54, 22
 
@@ -51,7 +51,7 @@ def tests(language: str) -> str:
 
 
 def reach(language: str) -> str:
-    """Draw the accuracy at 64 and at 256 tokens: a panel for each test, a row for each kind."""
+    """Draw the accuracy at 32, 64 and 256 tokens: a panel for each test, a row for each kind."""
     text, told, height = texts(__file__, "reach", language), {}, _TOP + _ROW * len(ROWS) + 40
     with matplotlib.style.context(chart.STYLE):
         figure = chart.new_figure(400, height)
@@ -73,30 +73,33 @@ def reach(language: str) -> str:
 
 
 def _legend(figure: Figure, height: float, text: Words) -> None:
-    """Say what a hollow dot, a filled dot and a bar are."""
+    """Say what a hollow dot, a tick, a filled dot and a bar are."""
     axes = chart.panel(figure, 0, 0, 400, 24)
     axes.set(xlim=(0, 400), ylim=(24, 0))
     axes.set_axis_off()
     drawn: dict[str, Any] = {"color": chart.ACCENT, "clip_on": False}
     axes.plot([8], [12], "H", markerfacecolor="none", markersize=7, **drawn)
-    axes.plot([134], [12], "H", markersize=7, markeredgewidth=0, **drawn)
-    axes.fill_between([262, 284], 8, 16, facecolor=(chart.ACCENT, 0.25), linewidth=0)
-    for name, left in (("at_64", 18), ("at_256", 144), ("seeds", 290)):
+    axes.plot([100, 100], [7, 17], linewidth=1.8, **drawn)
+    axes.plot([156], [12], "H", markersize=7, markeredgewidth=0, **drawn)
+    axes.fill_between([268, 290], 8, 16, facecolor=(chart.ACCENT, 0.25), linewidth=0)
+    for name, left in (("at_32", 18), ("at_64", 108), ("at_256", 166), ("seeds", 296)):
         figure.text(left / 400, 1 - 12 / height, text[name], va="center")
 
 
 def _row(axes: Axes, row: int, kind: str, place: str) -> float:
-    """Draw from the mean at 64 tokens to that at 256, and there the range of the seeds."""
+    """Draw from the mean at 32 tokens over that at 64 to that at 256, and there the seeds."""
     found = load(__file__)["rules" if kind == "yarn" else "kinds"]
     of = {"rule" if kind == "yarn" else "kind": kind, "place": place}
-    middle = mean(found, length=MIDDLE, **of)
+    first, middle = (mean(found, length=length, **of) for length in (TRAINED, MIDDLE))
     seeds = of_seeds(found, length=LONGEST, **of)
     last = mean(found, length=LONGEST, **of)
     across = [min(seeds), max(seeds)]
     axes.fill_between(across, row - 0.2, row + 0.2, facecolor=(chart.ACCENT, 0.25), linewidth=0)
     drawn: dict[str, Any] = {"color": chart.ACCENT, "clip_on": False}
-    axes.plot([middle, last], [row, row], linewidth=1.5, gid=f"part:{place}-{kind}", **drawn)
-    axes.plot([middle], [row], "H", markerfacecolor="none", markersize=7, **drawn)
+    axes.plot([first, last], [row, row], linewidth=1.5, gid=f"part:{place}-{kind}", **drawn)
+    tick = {**drawn, "linewidth": 1.8, "gid": f"part:{place}-{kind}-64"}
+    axes.plot([middle, middle], [row - 0.25, row + 0.25], **tick)
+    axes.plot([first], [row], "H", markerfacecolor="none", markersize=7, **drawn)
     axes.plot([last], [row], "H", markersize=7, markeredgewidth=0, **drawn)
     return last
 

@@ -4,6 +4,7 @@ import itertools
 import statistics
 from collections.abc import Callable, Iterable
 from functools import cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import torch
@@ -27,7 +28,7 @@ from .benchmark import (
 )
 
 if TYPE_CHECKING:
-    from attn_docs import MultiHeadAttention
+    from attn_docs import MultiHeadAttention, RotaryEmbedding
     from attn_docs.model import Block
 
 LEAST_RANGE = 0.02  # smaller differences between seeds are not shown
@@ -125,7 +126,8 @@ def of_kinds() -> dict[str, str]:
     """Return what each kind of position reached, and where its head looked."""
     stored, told = load(__file__), {}
     found, changed = stored["kinds"], stored["changes"]
-    asked = [(kind, "near", 40) for kind in ("learned", "sinusoidal")]
+    added = ("learned", "sinusoidal")
+    asked = [(kind, "near", length) for kind in added for length in (TRAINED, 64)]
     asked += [("rotary", "near", 64), ("alibi", "near", LONGEST), ("alibi", "start", LONGEST)]
     asked += [(kind, place, LONGEST) for kind in ("none", "t5") for place in ("near", "start")]
     for kind, place, length in asked:
@@ -195,25 +197,57 @@ def of_shipped() -> dict[str, str]:
     weights = weights.mean(0)
     accuracy = example("position/extrapolation/core")["accuracy"]
     eight = accuracy(2 * TRAINED, YaRNScaling(LONGEST / TRAINED, TRAINED))
+    one_turn = YaRNScaling(LONGEST / TRAINED, TRAINED, beta_fast=1.01, beta_slow=1.0)
     rows = range(LONGEST - 8, LONGEST)
     at = {
         d: statistics.mean(weights[i, row - d].item() for i, row in enumerate(rows))
         for d in (1, 77)
     }
+    without = [  # of distance 1, if distance 77 were hidden: the others share what it had
+        weights[i, row - 1].item() / (1 - weights[i, row - 77].item()) for i, row in enumerate(rows)
+    ]
     far = statistics.mean(
         weights[i, : row - TRAINED + 1].sum().item() for i, row in enumerate(rows)
     )
     return {
         "weight_1": f"{at[1]:.2f}",
+        "without_77": f"{statistics.mean(without):.2f}",
         "weight_77": f"{at[77]:.2f}",
         "weight_far": f"{far:.2f}",
         "eight_at_64": f"{eight:.2f}",
+        "one_turn": f"{accuracy(LONGEST, one_turn):.2f}",
+        "whole_ramp": f"{accuracy(LONGEST, YaRNScaling(LONGEST / TRAINED, TRAINED)):.2f}",
+    }
+
+
+@torch.no_grad()
+def of_copied() -> dict[str, str]:
+    """Return what the shipped model copies from two depths, with windows in its layers."""
+    yours, ours = example("position/extrapolation/yours"), load_model()
+    layers = [cast("MultiHeadAttention", cast("Block", b).attention) for b in ours.blocks]
+
+    def model(texts: torch.Tensor, logits_to_keep: int, **_: object) -> SimpleNamespace:
+        return SimpleNamespace(logits=ours(texts)[:, -logits_to_keep:])
+
+    def copied(depth: float, rule: RotaryScaling | None, windows: tuple[int | None, ...]) -> str:
+        for layer, window in zip(layers, windows, strict=True):
+            cast("RotaryEmbedding", layer.rotary).scaling = rule
+            layer.window = window
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            return str(yours["copied"](model, yours["texts"][:, :LONGEST], depth))
+
+    yarn = SCALED["yarn"]
+    return {
+        "copied_window": copied(0.75, yarn, (TRAINED, None)),
+        "copied_near": copied(1.0, yarn, (TRAINED, None)),
+        "copied_windows": copied(1.0, None, (TRAINED, TRAINED)),
     }
 
 
 def numbers() -> dict[str, str]:
     """Return the numbers that the page's sentences name."""
-    lead, curves = lead_of(WITHIN, TRAINED), score_curves()
+    lead = lead_of(WITHIN, TRAINED)
     wrong, bug = (
         example("position/extrapolation/caught"),
         example("position/extrapolation/exercise_bug"),
@@ -224,9 +258,7 @@ def numbers() -> dict[str, str]:
         **of_kinds(),
         **of_rotary(),
         **of_shipped(),
-        **{
-            f"lead_{name}": f"{curves[name][1] - curves[name][2]:.2f}" for name in ("plain", "yarn")
-        },
+        **of_copied(),
         "parameters": f"{parameters:,}",
         "within": f"{WITHIN:.2f}",
         "lead": f"{lead:.1f}",

@@ -17,6 +17,7 @@ from attn_docs import (
     rotary_frequencies,
 )
 from attn_docs.position._frequencies import RotaryScaling
+from docs._kit.examples import example
 from docs._kit.form import fill
 from docs._kit.markdown import table
 from docs._kit.text import texts
@@ -202,10 +203,12 @@ def numbers() -> dict[str, str]:
     kept, between, divided = kinds(plain, made["llama3"], FACTOR)
     yarn = kinds(plain, made["yarn"], FACTOR)
     qwen = YaRNScaling(4.0, 32768)  # as Qwen3's documentation switches it on
+    accuracy = example("position/extrapolation/core")["accuracy"]  # trained on 32 tokens
+    step = YaRNScaling(8.0, 32, beta_fast=1.01, beta_slow=1.0)  # the six pairs with a turn stay
     wrong = frequencies(THETA, Llama3Scaling(FACTOR, LONGEST))  # the other length of config.json
     return {
         "between": str(between),
-        "base_ntk": f"{round(THETA * FACTOR ** (DIM / (DIM - 2)), -4):,.0f}",
+        "base_ntk": f"{THETA * FACTOR ** (DIM / (DIM - 2)):,.0f}",
         "degrees_linear": f"{math.degrees(made['linear'][0].item()):.1f}",
         "degrees_linear_4": f"{math.degrees(1) / 4:.1f}",
         "degrees_plain": f"{math.degrees(1):.1f}",
@@ -214,6 +217,8 @@ def numbers() -> dict[str, str]:
         "length": f"{LONGEST:,}",
         "new_ntk": str(int(unseen(plain, made["ntk"], ORIGINAL, FACTOR * ORIGINAL).sum())),
         "new_plain": str(int(unseen(plain, plain, ORIGINAL, FACTOR * ORIGINAL).sum())),
+        "one_turn": f"{accuracy(256, step):.2f}",
+        "whole_ramp": f"{accuracy(256, YaRNScaling(8.0, 32)):.2f}",
         "original": f"{ORIGINAL:,}",
         "other": str(between + divided),
         "other_length": str(int((made["llama3"] != wrong).sum())),

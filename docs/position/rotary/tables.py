@@ -117,12 +117,18 @@ def numbers() -> dict[str, str]:
     """Return the numbers that the chapter's sentences use."""
     text = flops(LENGTH, LENGTH)
     slowest = wavelengths(LLAMA_3.theta)[-1].item()
+    waves = wavelengths(MODELS[0].theta, 64)  # of the chapter's head, for a key best 1000 back
+    rescaled = int((wavelengths(LLAMA_3.theta) > LENGTH / 4).sum())
+    no_turn = len(wavelengths(LLAMA_3.theta)) - turned_once(LLAMA_3)
     return {
         "degrees_one": f"{math.degrees(1):.1f}",
         "length": f"{LENGTH:,}",
         "part_of_turn": f"1/{slowest / LENGTH:.0f}",
         # Llama 3.1 leaves full turns below a quarter of 8,192 tokens as they are
-        "rescaled": str(int((wavelengths(LLAMA_3.theta) > LENGTH / 4).sum())),
+        "rescaled": str(rescaled),
+        "no_turn": str(no_turn),
+        "ramp": str(rescaled - no_turn),
+        **{f"best_{at}": f"{_mean_score(at - 999, waves):.2f}" for at in (0, 100)},
         "quarter": f"{LENGTH // 4:,}",
         "code_llama": f"{MODELS[2].context:,}",
         "buffer_error": f"{buffer_error(1000):.1f}",
