@@ -42,8 +42,13 @@ _OWN = {
     "qwen2": _QWEN,
     "qwen3": {"attention_bias", *_QWEN},
 }
-# Those that do not. False for most names means "without it", but not for these.
-_ONLY = {"hidden_act": "silu", "is_causal": True}
+# Those that decide them in one way alone here: any other value is refused.
+_ONLY = {
+    "hidden_act": "silu", "is_causal": True, "is_encoder_decoder": False,
+    "add_cross_attention": False, "use_mrope": False, "mlp_bias": False, "attention_bias": False,
+    "use_sliding_window": False,
+}  # fmt: skip
+# Those that do not.
 _WITHOUT_EFFECT = {
     # what the model is called, who wrote the file, in which type
     "architectures", "transformers_version", "_name_or_path", "name_or_path", "_commit_hash",
@@ -51,6 +56,7 @@ _WITHOUT_EFFECT = {
     "transformers.js_config", "auto_map",  # other programs' notes, and code that nobody runs here
     # how transformers calls it and what it returns
     "use_cache", "return_dict", "output_attentions", "output_hidden_states", "torchscript",
+    "is_decoder", "use_bfloat16", "return_dict_in_generate", "output_scores", "tf_legacy_loss",
     "_attn_implementation", "_attn_implementation_autoset", "attn_implementation",
     "chunk_size_feed_forward", "pretraining_tp",  # the same product in pieces
     # tokens and lengths, and how to choose the next token
@@ -58,7 +64,8 @@ _WITHOUT_EFFECT = {
     "tokenizer_class", "max_length", "max_sequence_length", "model_max_length", "min_length",
     "do_sample", "temperature", "top_k", "top_p", "typical_p", "num_beams", "num_beam_groups",
     "num_return_sequences", "repetition_penalty", "length_penalty", "diversity_penalty",
-    "no_repeat_ngram_size", "encoder_no_repeat_ngram_size",
+    "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "early_stopping",
+    "remove_invalid_values",
     # training, and other heads than the one for text
     "initializer_range", "attention_dropout", "neftune_noise_alpha", "finetuning_task",
     "id2label", "label2id", "num_labels", "problem_type", "task_specific_params",
@@ -236,15 +243,17 @@ def _refuse(config: Mapping[str, Any]) -> None:
     kind = config.get("model_type")
     if kind not in _OWN:
         raise ValueError(f"model_type must be one of {', '.join(_OWN)}; got {kind!r}")
+    read = _SHARED | _OWN[kind]
     for name, only in _ONLY.items():
-        if config.get(name, only) != only:
-            raise ValueError(f"{name} must be {only!r}; got {config[name]!r}")
-    _refuse_others(config, _SHARED | _ONLY.keys() | _OWN[kind] | _WITHOUT_EFFECT, kind)
+        value = config.get(name)
+        if name not in read and value is not None and value != only:
+            raise ValueError(f"{name} must be {only!r}; got {value!r}")
+    _refuse_others(config, read | _ONLY.keys() | _WITHOUT_EFFECT, kind)
 
 
 def _refuse_others(entries: Mapping[str, Any], known: set[str], who: str) -> None:
     for name, value in entries.items():
-        if name not in known and value is not None and value is not False:
+        if name not in known and value is not None:
             rule = f"absent, because {who} here does not know it"
             raise ValueError(f"{name} must be {rule}; got {value!r}")
 

@@ -300,13 +300,22 @@ def test_entries_without_effect_are_let_through(entry: str) -> None:
     decoder_from_config(QWEN3 | {entry: 0.1})
 
 
+@pytest.mark.parametrize(("kind", "entry"), [("qwen2", "use_mrope"), ("mistral", "mlp_bias")])
+def test_a_switch_that_another_model_has_may_be_off(kind: str, entry: str) -> None:
+    config = {"model_type": kind, **SIZES, "sliding_window": None} | {entry: False}
+    decoder_from_config(config)
+    with pytest.raises(ValueError, match=f"{entry} must be False; got True"):
+        decoder_from_config(config | {entry: True})
+
+
 @pytest.mark.parametrize(
     ("config", "message"),
     [
         (QWEN3 | {"model_type": "gemma3_text"}, "model_type must be one of llama, mistral, qwen2,"),
         (SIZES, "model_type must be one of .*; got None"),
         (QWEN3 | {"hidden_act": "gelu"}, "hidden_act must be 'silu'; got 'gelu'"),
-        (QWEN3 | {"mlp_bias": True}, "mlp_bias must be absent, because qwen3 here .*; got True"),
+        (QWEN3 | {"mlp_bias": True}, "mlp_bias must be False; got True"),
+        (QWEN3 | {"use_rope": False}, "use_rope must be absent, because qwen3 .*; got False"),
         (QWEN3 | {"final_logit_softcapping": 30.0}, "final_logit_softcapping must be absent"),
         (QWEN3 | {"partial_rotary_factor": 0.5}, "partial_rotary_factor must be absent"),
         (QWEN3 | {"quantization_config": {"bits": 4}}, "quantization_config must be absent"),
@@ -315,8 +324,8 @@ def test_entries_without_effect_are_let_through(entry: str) -> None:
             "sliding_window must be absent, because llama",
         ),
         (CASES["mistral none"] | MIXED, "layer_types must be absent, because mistral"),
-        (CASES["mistral none"] | {"attention_bias": True}, "attention_bias must be absent"),
-        (CASES["qwen2 late windows"] | {"attention_bias": True}, "attention_bias must be absent"),
+        (CASES["mistral none"] | {"attention_bias": True}, "attention_bias must be False"),
+        (CASES["qwen2 late windows"] | {"attention_bias": True}, "attention_bias must be False"),
         ({"model_type": "mistral", **SIZES}, "sliding_window must be given, null for none"),
         (QWEN3 | {"use_sliding_window": False}, "sliding_window must be given for sliding_att"),
         (QWEN3 | {"layer_types": ["full_attention"]}, "layer_types must be 3 of full_attention"),
