@@ -46,7 +46,7 @@ _OWN = {
 _ONLY = {
     "hidden_act": "silu", "is_causal": True, "is_encoder_decoder": False,
     "add_cross_attention": False, "use_mrope": False, "mlp_bias": False, "attention_bias": False,
-    "use_sliding_window": False,
+    "use_sliding_window": False, "rope_interleaved": False,
 }  # fmt: skip
 # Those that do not.
 _WITHOUT_EFFECT = {
