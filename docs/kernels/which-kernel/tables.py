@@ -22,7 +22,7 @@ from . import benchmark
 
 # the releases whose source says what CUDA does and what its functions are called
 READ_TORCH, READ_TRANSFORMERS, READ_CUDNN = "2.13", "5.23", "9.15.0"
-READ_CAPABILITIES = "9.0, 10.0, 10.3"  # where cuDNN is asked first with CUDA 12
+READ_CAPABILITIES = "9.0 / 10.0 / 10.3"  # where cuDNN is asked first with CUDA 12
 BATCH, HEADS, KV_HEADS, LENGTH = 2, 4, 2, 5
 Call = tuple[tuple[Tensor, Tensor, Tensor], dict[str, Any]]
 
