@@ -59,16 +59,20 @@ def reach(language: str) -> str:
         for number, place in enumerate(PLACES):
             left = PANEL_LEFT + PANEL_PITCH * number
             axes = chart.panel(figure, left, _TOP, PANEL_WIDE, _ROW * len(ROWS))
-            axes.set(xlim=(0, 1), ylim=(len(ROWS) - 0.5, -0.5))
+            axes.set(xlim=(0, 1.04), ylim=(len(ROWS) - 0.5, -0.5))
             ends = {kind: _row(axes, row, kind, place) for row, kind in enumerate(ROWS)}
-            chart.set_ticks(axes, "x", {0: "0", 0.5: "", 1: "1"})
+            dots: dict[str, Any] = {"color": chart.ACCENT, "clip_on": False, "markersize": 6}
+            first, last = zip(*ends.values(), strict=True)
+            axes.plot(first, range(len(ROWS)), "D", markerfacecolor="none", **dots)
+            axes.plot(last, range(len(ROWS)), "D", markeredgewidth=0, **dots)
+            chart.set_ticks(axes, "x", {0: "0", 1: "1"})
             names = [text[kind] for kind in ROWS] if number == 0 else [""] * len(ROWS)
             chart.set_ticks(axes, "y", dict(enumerate(names)))
             axes.tick_params("both", pad=7)
             at = (left + PANEL_WIDE / 2) / 400
             figure.text(at, 1 - 42 / height, text[place], ha="center", va="center", weight="bold")
             figure.text(at, 6 / height, text["right"], ha="center", va="baseline")
-            told[place] = _told(ends, text)
+            told[place] = _told(dict(zip(ends, last, strict=True)), text)
         return chart.finish(figure, f"{KEY}-reach", text["title"], text["desc"].format(**told))
 
 
@@ -78,30 +82,29 @@ def _legend(figure: Figure, height: float, text: Words) -> None:
     axes.set(xlim=(0, 400), ylim=(24, 0))
     axes.set_axis_off()
     drawn: dict[str, Any] = {"color": chart.ACCENT, "clip_on": False}
-    axes.plot([8], [12], "H", markerfacecolor="none", markersize=7, **drawn)
+    axes.plot([8], [12], "D", markerfacecolor="none", markersize=6, **drawn)
     axes.plot([100, 100], [7, 17], linewidth=1.8, **drawn)
-    axes.plot([156], [12], "H", markersize=7, markeredgewidth=0, **drawn)
+    axes.plot([156], [12], "D", markersize=6, markeredgewidth=0, **drawn)
     axes.fill_between([268, 290], 8, 16, facecolor=(chart.ACCENT, 0.25), linewidth=0)
     for name, left in (("at_32", 18), ("at_64", 108), ("at_256", 166), ("seeds", 296)):
         figure.text(left / 400, 1 - 12 / height, text[name], va="center")
 
 
-def _row(axes: Axes, row: int, kind: str, place: str) -> float:
-    """Draw from the mean at 32 tokens over that at 64 to that at 256, and there the seeds."""
+def _row(axes: Axes, row: int, kind: str, place: str) -> tuple[float, float]:
+    """Draw from the mean at 32 tokens over that at 64 to that at 256; return the two ends."""
     found = load(__file__)["rules" if kind == "yarn" else "kinds"]
     of = {"rule" if kind == "yarn" else "kind": kind, "place": place}
     first, middle = (mean(found, length=length, **of) for length in (TRAINED, MIDDLE))
     seeds = of_seeds(found, length=LONGEST, **of)
     last = mean(found, length=LONGEST, **of)
     across = [min(seeds), max(seeds)]
-    axes.fill_between(across, row - 0.2, row + 0.2, facecolor=(chart.ACCENT, 0.25), linewidth=0)
+    bar: dict[str, Any] = {"alpha": 0.25, "linewidth": 8.8, "solid_capstyle": "butt"}
+    axes.plot(across, [row, row], color=chart.ACCENT, **bar)
     drawn: dict[str, Any] = {"color": chart.ACCENT, "clip_on": False}
     axes.plot([first, last], [row, row], linewidth=1.5, gid=f"part:{place}-{kind}", **drawn)
     tick = {**drawn, "linewidth": 1.8, "gid": f"part:{place}-{kind}-64"}
     axes.plot([middle, middle], [row - 0.25, row + 0.25], **tick)
-    axes.plot([first], [row], "H", markerfacecolor="none", markersize=7, **drawn)
-    axes.plot([last], [row], "H", markersize=7, markeredgewidth=0, **drawn)
-    return last
+    return first, last
 
 
 def _told(values: dict[str, float], text: Words) -> str:
