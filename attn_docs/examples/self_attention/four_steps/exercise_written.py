@@ -15,7 +15,7 @@ class Attention(nn.Module):
         scores = query @ key.mT / query.size(-1) ** 0.5
         if attn_mask is None:
             return self.out_proj(scores.softmax(dim=-1) @ value)
-        scores = scores.masked_fill(~attn_mask, torch.finfo(scores.dtype).min)  # not −∞
+        scores = scores.masked_fill(~attn_mask, torch.finfo(scores.dtype).min)
         weights = scores.softmax(dim=-1).masked_fill(~attn_mask, 0.0)
         return self.out_proj(weights @ value)
 
