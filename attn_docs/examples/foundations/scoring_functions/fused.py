@@ -11,8 +11,8 @@ width, factor = 0.7, 20.0
 
 mean = key.mean(-2, keepdim=True)  # b h 1 d
 q, k = query - mean, key - mean  # the same differences, near the origin
-ones, fine = torch.ones_like(q[..., :1]), -k.square().sum(-1, keepdim=True) / 2  # … 1
-longer = torch.cat((q, ones), -1), torch.cat((k, fine), -1), F.pad(value, (0, 1))  # … d + 1
+ones, penalty = torch.ones_like(q[..., :1]), -k.square().sum(-1, keepdim=True) / 2  # … 1
+longer = torch.cat((q, ones), -1), torch.cat((k, penalty), -1), F.pad(value, (0, 1))  # … d + 1
 unit_query, unit_key = F.normalize(query, dim=-1), F.normalize(key, dim=-1)
 
 with sdpa_kernel(SDPBackend.FLASH_ATTENTION):  # a call that would not be fused is an error

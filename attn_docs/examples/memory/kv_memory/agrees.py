@@ -24,7 +24,7 @@ def made(config):
 
 
 configs = [model.config for model in load_models().values()]
-configs = [config for config in configs if not config.layers]  # these three kinds alone
+configs = [config for config in configs if not config.layers]  # the formula's kinds alone
 same = [made(config) == kv_cache_bytes(config, LENGTH, BATCH) for config in configs]
 print(f"{sum(same)} of {len(configs)} models agree to the byte")
 #> 63 of 63 models agree to the byte

@@ -1,19 +1,19 @@
 from attn_docs import kv_cache_bytes, load_models
 
-CONFIGS = {  # config.json of each; what a class fills in by itself may be missing
-    "Llama-2-7B": {"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32},
+CONFIGS = {  # from config.json of each
+    "Llama-2-7B": {
+        "model_type": "llama", "num_hidden_layers": 32, "hidden_size": 4096,
+        "num_attention_heads": 32},
     "Llama-3.1-8B": {
-        "num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-    },
+        "model_type": "llama", "num_hidden_layers": 32, "hidden_size": 4096,
+        "num_attention_heads": 32, "num_key_value_heads": 8},
     "Qwen3-32B": {
-        "num_hidden_layers": 64, "hidden_size": 5120, "num_attention_heads": 64,
-        "num_key_value_heads": 8, "head_dim": 128,
-    },
+        "model_type": "qwen3", "num_hidden_layers": 64, "hidden_size": 5120,
+        "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 128},
     "DeepSeek-V3": {
-        "num_hidden_layers": 61, "hidden_size": 7168, "num_attention_heads": 128,
-        "num_key_value_heads": 128, "kv_lora_rank": 512, "qk_rope_head_dim": 64,
-    },
+        "model_type": "deepseek_v3", "num_hidden_layers": 61, "hidden_size": 7168,
+        "num_attention_heads": 128, "num_key_value_heads": 128,
+        "kv_lora_rank": 512, "qk_rope_head_dim": 64},
 }  # fmt: skip
 
 
