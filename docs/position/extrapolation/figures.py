@@ -59,7 +59,7 @@ def reach(language: str) -> str:
         for number, place in enumerate(PLACES):
             left = PANEL_LEFT + PANEL_PITCH * number
             axes = chart.panel(figure, left, _TOP, PANEL_WIDE, _ROW * len(ROWS))
-            axes.set(xlim=(0, 1.04), ylim=(len(ROWS) - 0.5, -0.5))
+            axes.set(xlim=(0, 1), ylim=(len(ROWS) - 0.5, -0.5))
             ends = {kind: _row(axes, row, kind, place) for row, kind in enumerate(ROWS)}
             dots: dict[str, Any] = {"color": chart.ACCENT, "clip_on": False, "markersize": 6}
             first, last = zip(*ends.values(), strict=True)
