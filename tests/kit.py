@@ -30,6 +30,11 @@ def error(found: Tensor, wanted: Tensor) -> float:
     return (found - wanted).abs().max().item() if found.numel() else 0.0
 
 
+def off(found: Tensor, wanted: Tensor) -> float:
+    """Return the norm of the difference of two tensors over the norm of what is wanted."""
+    return ((found - wanted).norm() / wanted.norm()).item()
+
+
 class Copies(TorchDispatchMode):
     """Collect the shape of every copy that is made inside."""
 

@@ -26,7 +26,7 @@ from attn_docs.model.language_model import (
     nats_by_kind,
     tell_stories,
 )
-from tests.kit import error, load_exhibit
+from tests.kit import error, load_exhibit, off
 
 SIZES: dict[str, Any] = {
     "vocab_size": 61, "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 3,
@@ -74,11 +74,6 @@ def theirs_of(config: dict[str, Any]) -> Any:
         if weight.ndim == 1:  # norms start as ones and biases as zeros
             weight.data += 0.3 * torch.randn_like(weight)
     return model
-
-
-def off(found: Tensor, wanted: Tensor) -> float:
-    """Return the norm of the difference over the norm."""
-    return ((found - wanted).norm() / wanted.norm()).item()
 
 
 def text_of(length: int = 23, batch: int = 2) -> Tensor:

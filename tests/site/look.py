@@ -6,6 +6,7 @@ and width that its address picks: the pages take turns. `make audit` looks at ea
 
 import gzip
 from functools import cache
+from pathlib import PurePath
 from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 from zlib import crc32
@@ -182,12 +183,12 @@ def look_thoroughly(visit, url: str, width: int, scheme: str, _: object = None) 
     return page
 
 
-def weights(page: SimpleNamespace, site: Site) -> tuple[int, int]:
-    """Return the bytes, packed, that a page loads, and those of our own scripts among them."""
-    paths = {unquote(urlsplit(r).path).removeprefix(SUB_PATH) for r in page.requests}
-    files = [site.path / (p + "index.html" if p.endswith("/") or not p else p) for p in paths]
-    sizes = {file: len(gzip.compress(file.read_bytes())) for file in files if file.is_file()}
-    return sum(sizes.values()), sum(sizes[f] for f in sizes if f.name in SCRIPTS)
+def loaded(page: SimpleNamespace, site: Site, address: str) -> dict[str, int]:
+    """Return how many bytes, packed, each file has that a page loads of the site."""
+    asked = (request for request in page.requests if request.startswith(address))
+    paths = {unquote(urlsplit(request).path).removeprefix(SUB_PATH) for request in asked}
+    names = (path + "index.html" if path.endswith("/") or not path else path for path in paths)
+    return {name: len(gzip.compress((site.path / name).read_bytes())) for name in names}
 
 
 def wrong(page: SimpleNamespace, site: Site, address: str) -> list[str]:
@@ -202,7 +203,9 @@ def wrong(page: SimpleNamespace, site: Site, address: str) -> list[str]:
         found.append(f"is {page.width} pixels wide on a phone")
     if page.shift:
         found.append(f"moves by {page.shift} while loading")
-    for size, limit in zip(weights(page, site), (FIRST_VIEW, OWN), strict=True):
-        if size > limit:
-            found.append(f"loads {size} bytes, more than {limit}")
+    files = loaded(page, site, address)
+    own = {name: size for name, size in files.items() if PurePath(name).name in SCRIPTS}
+    for sizes, limit in ((files, FIRST_VIEW), (own, OWN)):
+        if sum(sizes.values()) > limit:
+            found.append(f"loads more than {limit} bytes: {sizes}")
     return found

@@ -17,7 +17,6 @@ from attn_docs import (
     rotary_frequencies,
 )
 from attn_docs.position._frequencies import RotaryScaling
-from docs._kit.examples import example
 from docs._kit.form import fill
 from docs._kit.markdown import table
 from docs._kit.text import texts
@@ -203,8 +202,6 @@ def numbers() -> dict[str, str]:
     kept, between, divided = kinds(plain, made["llama3"], FACTOR)
     yarn = kinds(plain, made["yarn"], FACTOR)
     qwen = YaRNScaling(4.0, 32768)  # as Qwen3's documentation switches it on
-    accuracy = example("position/extrapolation/core")["accuracy"]  # trained on 32 tokens
-    step = YaRNScaling(8.0, 32, beta_fast=1.01, beta_slow=1.0)  # the six pairs with a turn stay
     wrong = frequencies(THETA, Llama3Scaling(FACTOR, LONGEST))  # the other length of config.json
     return {
         "between": str(between),
@@ -217,8 +214,6 @@ def numbers() -> dict[str, str]:
         "length": f"{LONGEST:,}",
         "new_ntk": str(int(unseen(plain, made["ntk"], ORIGINAL, FACTOR * ORIGINAL).sum())),
         "new_plain": str(int(unseen(plain, plain, ORIGINAL, FACTOR * ORIGINAL).sum())),
-        "one_turn": f"{accuracy(256, step):.2f}",
-        "whole_ramp": f"{accuracy(256, YaRNScaling(8.0, 32)):.2f}",
         "original": f"{ORIGINAL:,}",
         "other": str(between + divided),
         "other_length": str(int((made["llama3"] != wrong).sum())),
