@@ -21,7 +21,7 @@ KEY = "position-extrapolation"
 # a panel for each test; in it a row for each kind, those with one cause of failure together
 ROWS = ("alibi", "t5", "none", "learned", "sinusoidal", "rotary", "yarn")
 MIDDLE = 64  # the length of the upright ticks between the dots
-PANEL_LEFT, PANEL_WIDE, PANEL_PITCH = 90, 90, 108
+PANEL_LEFT, PANEL_WIDE, PANEL_PITCH = 90, 88, 107
 _TOP, _ROW = 54, 22
 
 
