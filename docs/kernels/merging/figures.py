@@ -59,7 +59,7 @@ def parts(language: str) -> str:
     desc = text["desc"].format(
         whole=total, merged=_told(merged, total, language), **_described(told, language)
     )
-    return finish(drawing.as_svg(header=""), f"{KEY}-parts", text["title"], desc, zoom=1.5)
+    return finish(drawing.as_svg(header=""), f"{KEY}-parts", text["title"], desc, zoom=1.4)
 
 
 def _sum(

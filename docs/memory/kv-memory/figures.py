@@ -48,7 +48,7 @@ LINES = {
     "Mistral-7B v0.1": (chart.INK, "--"),
 }
 # where a model's windows are full: its tokens, and where the words stand (tokens, GiB, alignment)
-FULL_AT = {"Gemma-3-27B": (1024, 280, 6, "left"), "Mistral-7B v0.1": (4096, 2**17, 0.16, "right")}
+FULL_AT = {"Gemma-3-27B": (1024, 290, 2.2, "left"), "Mistral-7B v0.1": (4096, 4600, 0.25, "left")}
 LENGTHS = tuple(2**power for power in range(8, 18))
 CARD_BARS = (
     "Llama-2-7B",
