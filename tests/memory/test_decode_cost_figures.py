@@ -102,3 +102,14 @@ def test_bars_are_as_long_as_the_predicted_and_the_stored_times(language: str) -
             width = float(bars[kind].attrib["width"])
             assert width == pytest.approx(270 * value / full, abs=0.01)
             assert f"{value:.1f} ms" in [text.text for text in found[name].iter(f"{SVG}text")]
+
+
+def test_no_batch_reaches_the_ridge_but_with_short_texts() -> None:
+    ridge, limit = tables.ridge(), tables.step_limit()
+    huge = tables.step(10**7)
+    assert huge.intensity == pytest.approx(limit, rel=1e-3)
+    assert huge.intensity < limit
+    assert limit / ridge == pytest.approx(1 / 9, rel=0.03)
+    most = int(tables.ridge_length())
+    assert tables.numbers()["ridge_length"] == str(round(most, -1))
+    assert tables.step(10**9, most).intensity > ridge > tables.step(10**9, most + 1).intensity

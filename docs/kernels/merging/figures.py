@@ -16,6 +16,7 @@ from .tables import CHUNKS, RANKS, tiles, totals
 KEY = "kernels-merging"
 ASKS, FIRST = 3, 3  # "it", and how many words machine A holds
 NOUN = 8  # exp(score) of a noun
+TERMS = (135, 266)  # where the two machines' terms of the merge stand
 
 
 def machines() -> list[tuple[list[str], list[int], list[int]]]:
@@ -41,25 +42,41 @@ def _fraction(part: int, of: int) -> str:
 
 def parts(language: str) -> str:
     """Draw the two machines, and what their results merge into."""
-    text, drawing = texts(__file__, "parts", language), canvas(400, 256)
+    text, drawing = texts(__file__, "parts", language), canvas(400, 308)
     told = machines()
     total = sum(sum(exps) for _, exps, _ in told)
     merged = [sum(sums) for sums in zip(*(sums for *_, sums in told), strict=True)]
     for index, machine in enumerate(told):
-        left = 203 * index
-        _machine(drawing, text, left, "AB"[index], *machine)
-        arrow(drawing, (left + 98, 162), (left + 98, 200))
+        _machine(drawing, text, 203 * index, "AB"[index], *machine)
+        x = TERMS[index]
+        arrow(drawing, (x, 162), (x, 200))
         label = text["weighs"].format(part=sum(machine[1]), whole=total)
-        write(drawing, label, left + 107, 180, 12, text_anchor="start", font_weight="bold")
-    box(drawing, 0, 202, 400, 54)
-    write(drawing, text["merged"], 200, 217, 13, font_weight="bold")
-    for index, (meaning, part) in enumerate(zip(MEANINGS, merged, strict=True)):
-        cell = f"{meaning} {_fraction(part, total)}"
-        write(drawing, cell, 51 + 99 * index, 240, 12, data_merged=f"{part}/{total}")
+        write(drawing, label, x + 9, 180, 12, text_anchor="start", font_weight="bold")
+    box(drawing, 0, 202, 400, 106)
+    write(drawing, text["merged"], 388, 217, 13, text_anchor="end", font_weight="bold")
+    for index, meaning in enumerate(MEANINGS):
+        _sum(drawing, 238 + 18 * index, meaning, [(m[1], m[2][index]) for m in told])
     desc = text["desc"].format(
         whole=total, merged=_told(merged, total, language), **_described(told, language)
     )
-    return finish(drawing.as_svg(header=""), f"{KEY}-parts", text["title"], desc, zoom=1.5)
+    return finish(drawing.as_svg(header=""), f"{KEY}-parts", text["title"], desc, zoom=1.4)
+
+
+def _sum(
+    drawing: drawsvg.Drawing, y: float, meaning: str, told: list[tuple[list[int], int]]
+) -> None:
+    """Write what one meaning comes to: each machine's share times its output, added up."""
+    total, merged = sum(sum(exps) for exps, _ in told), sum(part for _, part in told)
+    group = drawsvg.Group(data_sum=meaning)
+    write(group, meaning, 12, y, 12, text_anchor="start")
+    for x, (exps, part) in zip(TERMS, told, strict=True):
+        term = f"{sum(exps)}/{total} × {_fraction(part, sum(exps))}"
+        write(group, term, x, y, 12, data_term=term)
+    for sign, x in (("+", 202), ("=", 330)):
+        write(group, sign, x, y, 12)
+    result = {"text_anchor": "end", "font_weight": "bold", "data_merged": f"{merged}/{total}"}
+    write(group, _fraction(merged, total), 388, y, 12, **result)
+    drawing.append(group)
 
 
 def _machine(  # one box

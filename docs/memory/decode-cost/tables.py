@@ -145,8 +145,25 @@ def predicted(name: str) -> float:
 
 def slower(name: str) -> float:
     """Return the measured time of the longest step over the least that the formula predicts."""
-    found = load(__file__)["steps"]
-    return found("step", attention=name, words=benchmark.LENGTHS[-1]) / predicted(name)
+    return took(name) / predicted(name)
+
+
+def took(name: str) -> float:
+    """Return the measured milliseconds of the longest step."""
+    return load(__file__)["steps"]("step", attention=name, words=benchmark.LENGTHS[-1])
+
+
+def step_limit() -> float:
+    """Return the intensity that a step comes to as its batch grows: a token's over its cache's."""
+    more, less = step(2), step(1)
+    return (more.flops - less.flops) / (more.bytes - less.bytes)
+
+
+def ridge_length() -> float:
+    """Return how long texts may be for the largest batches to reach the ridge."""
+    one, two = (step(2, length).bytes - step(1, length).bytes for length in (1, 2))
+    scores = step(1, 2).flops - step(1, 1).flops  # for each token more in the cache
+    return read_weights() / (ridge() * (two - one) - scores)  # 2 FLOP a weight, of 2 bytes
 
 
 def bytes_ratio(name: str) -> float:
@@ -222,7 +239,8 @@ def _measured_numbers() -> dict[str, str]:
         "steps_on": found["steps"].machine.replace("(R)", "").partition(" Processor")[0],
         "steps_ridge": f"{machine('computes') / machine('reads'):.0f}",
         "slower_multi_head": f"{slower('multi-head'):.1f}",
-        "slower_grouped": f"{slower('grouped-query'):.1f}",
+        "grouped_ms": f"{took('grouped-query'):.1f}",
+        "torch_ms": f"{took('torch'):.1f}",
         "slower_multi_query": f"{slower('multi-query'):.1f}",
     }
 
@@ -242,6 +260,8 @@ def numbers() -> dict[str, str]:
         "busy_one": f"{busy_one:.1%}",
         "step_one": f"{step(1).intensity:.1f}",
         "step_batch": f"{step(64).intensity:.0f}",
+        "step_limit": f"{step_limit():.0f}",
+        "ridge_length": f"{round(ridge_length(), -1):.0f}",
         "prompt": f"{PROMPT:,}",
         "weights": f"{read_weights() / 1e9:.0f}",
         "cache": f"{cache / 1e9:.2f}",

@@ -24,25 +24,19 @@ from .tables import CARDS, CONVERSATION, MODELS, SHOWN_CARDS, gib, per_token, si
 KEY = "memory-kv-memory"
 BARS = (
     "GPT-3 175B",
-    "Llama-2-13B",
     "Llama-2-7B",
-    "Llama-3.1-405B",
     "Gemma-3-27B",
     "Llama-3.1-70B",
     "GPT-2 XL",
     "Qwen3-32B",
-    "Qwen3-235B-A22B",
     "Llama-3.1-8B",
-    "PaLM 540B",
     "gpt-oss-120b",
     "DeepSeek-V3",
-    "Qwen2.5-7B",
     "GPT-2 124M",
-    "Gemma-3-1B",
     "Gemma-4-E2B",
-    "Qwen2.5-0.5B",
     "Falcon-7B",
 )
+ALIKE = ("Llama-3.1-70B", "GPT-2 XL")  # the text compares the two
 KINDS = {"multi-head": INK, "fewer": ACCENT, "latent": ACCENT_2}
 LEAST, MOST = 4, 8192  # KiB, the ends of the scale
 TICKS = (4, 16, 64, 256, 1024, 4096)  # KiB
@@ -51,10 +45,10 @@ LINES = {
     "Llama-2-7B": (chart.INK, "-"),
     "Llama-3.1-8B": (chart.ACCENT, "-"),
     "Gemma-3-27B": (chart.ACCENT_2, "-"),
-    "DeepSeek-V3": (chart.ACCENT_2, "--"),
-    "gpt-oss-120b": (chart.ACCENT, "--"),
     "Mistral-7B v0.1": (chart.INK, "--"),
 }
+# where a model's windows are full: its tokens, and where the words stand (tokens, GiB, alignment)
+FULL_AT = {"Gemma-3-27B": (1024, 290, 2.2, "left"), "Mistral-7B v0.1": (4096, 4600, 0.25, "left")}
 LENGTHS = tuple(2**power for power in range(8, 18))
 CARD_BARS = (
     "Llama-2-7B",
@@ -102,9 +96,10 @@ def token(language: str) -> str:
     for row, name in enumerate(BARS):
         value, y = per_token(MODELS[name]) / 1024, top + 7 + 22 * row
         group = drawsvg.Group(data_model=name)
-        write(group, name, 0, y, 12, text_anchor="start")
+        bold = {"font_weight": "bold"} if name in ALIKE else {}
+        write(group, name, 0, y, 12, text_anchor="start", **bold)
         group.append(_dot(place(value), y, fill=KINDS[kind(name)], data_dot=name))
-        write(group, f"{value:,.4g}", place(value) + 10, y, 12, text_anchor="start")
+        write(group, f"{value:,.4g}", place(value) + 10, y, 12, text_anchor="start", **bold)
         drawing.append(group)
     rows = text["comma"].join(
         text["row"].format(name=name, value=per_token(MODELS[name]) / 1024, kind=text[kind(name)])
@@ -137,6 +132,11 @@ def context(language: str) -> str:
             leader = {"clip_on": False, "color": colour, "linestyle": dash, "linewidth": 1}
             axes.plot(*zip(*end, strict=True), **leader, gid=f"part:{name}-leader")
             axes.text(LENGTHS[-1] * 1.65, 10 ** places[name], name, va="center")
+        for name, (tokens, x, y, side) in FULL_AT.items():
+            cache = kv_cache_bytes(MODELS[name].config, tokens) / 2**30
+            mark = {"marker": "o", "markersize": 6, "linestyle": "none", "color": LINES[name][0]}
+            axes.plot([tokens], [cache], **mark, gid=f"part:{name}-full")
+            axes.text(x, y, text["full"].format(tokens=tokens), ha=side, va="center")
         axes.set_xlim(LENGTHS[0], LENGTHS[-1])
         axes.set_ylim(0.005, 100)
         ticks = {256: "256", 2048: "2k", 16384: "16k", 131072: "128k"}

@@ -28,14 +28,15 @@ MEASURED = load(__file__)["seeds"]
 ENTRY = """<details class="bug" id="bug-{place}" markdown="1">
 <summary markdown="span">**{title}**{colon}{short}</summary>
 
+- {symptom}
+{said}
+- {repair}
+
 ```diff
 # {name}.py
 - {wrong}
 + {right}
 ```
-
-- {loss}
-{said}
 """
 
 DASH = "\N{EN DASH}"
@@ -57,21 +58,31 @@ def entry(name: str, language: str) -> str:
         floor=f"{floor():.2f}",
         step=run.finite + 1,
     )
-    report, cause, colon, stop = texts(__file__, "report", language)["words"]
-    said = [f"- {report}{colon}`{found.evidence.rstrip('.')}`{stop}"]
+    words = texts(__file__, "report", language)
+    cause, colon, stop = words["words"]
+    seen = words["seen"].format(property=bug.property)
+    said = [f"- {seen}{colon}`{found.evidence.rstrip('.')}`{stop}"]
     if found.cause != found.evidence:
         said.append(f"- {cause}{colon}`{found.cause}`{stop}")
+    symptom = words["symptom"].format(seen=looks(name, language), loss=loss)
     return ENTRY.format(
         place=name.replace("_", "-"),
         title=texts(__file__, "bugs", language)[name],
         colon=colon,
         short=texts(__file__, "short", language)[run.kind],
+        symptom=symptom,
+        repair=words["repair"],
         name=name,
         wrong=bug.wrong,
         right=bug.right,
-        loss=loss,
         said="\n".join(said),
     )
+
+
+def looks(name: str, language: str) -> str:
+    """Return what a bug looks like in use: its own words, or those of how it trains."""
+    kind = training(name).kind
+    return texts(__file__, "seen", language)[name if kind in ("same", "as well") else kind]
 
 
 def losses(language: str) -> str:
@@ -88,10 +99,10 @@ def losses(language: str) -> str:
 def symptoms(language: str) -> str:
     """Return all bugs as a table: what each looks like, what a report names, the way to it."""
     text = texts(__file__, "symptoms", language)
-    names, seen = (texts(__file__, group, language) for group in ("bugs", "seen"))
+    names = texts(__file__, "bugs", language)
     rows = [
         (
-            seen[name if kind in ("same", "as well") else kind],
+            looks(name, language),
             f"`{BUGS[name].property}`{text['colon']}`{BUGS[name].cause}`",
             f"[{names[name]}](#bug-{name.replace('_', '-')})",
         )

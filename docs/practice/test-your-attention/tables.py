@@ -110,6 +110,7 @@ def numbers() -> dict[str, str]:
         **{name: str(number) for name, number in right.items()},
         "median_seconds": f"{NOW('median', part='masked', group='all'):.1f}",
         "worst_seconds": f"{slowest:.1f}",
+        "machine": NOW.machine,
         "transformers": importlib.metadata.version("transformers"),
         "x_transformers": importlib.metadata.version("x-transformers"),
         **real,

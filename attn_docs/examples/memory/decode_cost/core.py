@@ -1,4 +1,4 @@
-BANDWIDTH, MEMORY = 3.35e12, 80e9  # an H100 SXM: bytes a second, bytes
+BANDWIDTH, MEMORY = 3.35e12, 79.11 * 2**30  # an H100 SXM; its bytes as CUDA reports them
 layers, kv_heads, head_dim, bytes_each = 32, 8, 128, 2  # Llama 3.1 8B in bfloat16
 parameters, embedding = 8_030_261_248, 128_256 * 4096
 
