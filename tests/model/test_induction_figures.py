@@ -7,7 +7,6 @@ import torch
 
 from attn_docs.model.induction import encode, load_model, repeat_accuracy
 from attn_docs.model.induction_circuits import copy_circuit, match_circuit
-from docs._kit.examples import example
 from docs._kit.measured import load
 from docs._tools.page import page_module
 from tests.kit import parse
