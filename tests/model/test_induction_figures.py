@@ -7,7 +7,6 @@ import torch
 
 from attn_docs.model.induction import encode, load_model, repeat_accuracy
 from attn_docs.model.induction_circuits import copy_circuit, match_circuit
-from docs._kit.examples import example
 from docs._kit.measured import load
 from docs._tools.page import page_module
 from tests.kit import parse
@@ -135,12 +134,3 @@ def test_the_two_facts_are_the_letter_and_the_one_before_it(language: str) -> No
         g.get("data-row") for g in root.iter("g") for t in g.iter("text") if t.get("font-weight")
     ]
     assert lit == ["me", "me", "before"]
-
-
-def test_both_numbers_tell_all_but_a_scale_and_a_leak_that_helps_little() -> None:
-    found = example("model/induction/your_layer")["found"]
-    right = {name for name, (again, new) in found.items() if again > 0.85 and new < 0.05}
-    # neither a scale that training makes up for nor a softmax over the queries is found
-    assert right == {"right", "1/d", "queries"}
-    assert all(new == pytest.approx(1 / 32, abs=0.01) for _, new in list(found.values())[:3])
-    assert found["no mask"][0] > found["right"][0]
