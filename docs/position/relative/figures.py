@@ -127,7 +127,7 @@ def buckets(language: str) -> str:
             right = "right" if at > 0 else "left"
             axes.text(at, high, text[name], ha=right, va="center")
         chart.set_ticks(
-            axes, "x", {x: str(x).replace("-", "−") for x in (-128, -32, -16, 0, 16, 32, 128)}
+            axes, "x", {x: str(x).replace("-", "−") for x in (-128, -32, -8, 0, 8, 32, 128)}
         )
         chart.set_ticks(axes, "y", {y: str(y) for y in (0, 8, 15, 24, 31)})
         axes.text(0, 1.12, text["up"], transform=axes.transAxes, ha="left", va="center")
