@@ -436,3 +436,35 @@ def test_asked_the_cuda_check() -> None:
 def test_a_module_without_attention_runs_none() -> None:
     layer = nn.Linear(4, 4)
     assert attention_kernels(lambda: layer(torch.randn(2, 4))) == []
+
+
+def test_one_line_makes_it_fused() -> None:
+    """The table at the head of the page: each call falls back, and its line repairs it."""
+    attend, (query, key, value) = F.scaled_dot_product_attention, qkv(2, 4, n=7)
+    mask = torch.ones(2, 7, 7, dtype=torch.bool)
+    gaps = key.mT.contiguous().mT
+    calls = {
+        "axes": lambda: attend(query[0], key[0], value[0]),
+        "gaps": lambda: attend(query, gaps, value),
+        "mask": lambda: attend(query, key, value, mask.repeat(2, 1, 1)),
+        "values": lambda: attend(query, key, value[..., :8]),
+        "dropout": lambda: attend(query, key, value, dropout_p=0.1),
+    }
+    repaired = {
+        "axes": lambda: attend(query[0][None], key[0][None], value[0][None]),
+        "gaps": lambda: attend(query, gaps.contiguous(), value),
+        "mask": lambda: attend(query, key, value, mask[:, None]),
+        "values": lambda: attend(query, key, F.pad(value[..., :8], (0, 8))),
+        "dropout": lambda: attend(query, key, value, dropout_p=0.0),
+    }
+    for name, call in calls.items():
+        assert attention_kernels(call) == ["MATH"], name
+        assert attention_kernels(repaired[name]) == ["FLASH_ATTENTION"], name
+
+
+def test_a_learned_mask_falls_back_even_without_gradients() -> None:
+    query, key, value = qkv(2, 4, n=7)
+    mask = torch.zeros(7, 7, requires_grad=True)
+    with torch.no_grad():
+        assert which_kernel(query, key, value, mask) == "MATH"
+    assert which_kernel(query, key, value, mask.detach()) == "FLASH_ATTENTION"
