@@ -34,7 +34,9 @@ def test_machines_and_their_merged_output_are_what_attention_gives(language: str
     merged = [text for text in root.iter("text") if text.get("data-merged")]
     assert [Fraction(text.get("data-merged")) for text in merged] == output(slice(0, 5))
     assert all(text.text.endswith(text.get("data-merged")) for text in merged)
-    for group in (g for g in root.iter("g") if g.get("data-sum")):
+    sums = [g for g in root.iter("g") if g.get("data-sum")]
+    assert [g.get("data-sum") for g in sums] == list(MEANINGS)
+    for group in sums:
         terms = [text.text.split(" × ") for text in group.iter("text") if text.get("data-term")]
         (result,) = (text.text for text in group.iter("text") if text.get("data-merged"))
         assert sum(Fraction(a) * Fraction(b) for a, b in terms) == Fraction(result)

@@ -110,6 +110,13 @@ def test_lines_are_the_caches_on_logarithmic_scales(language: str) -> None:
         for y, length in ((first, 2**8), (last, 2**17)):
             wanted = y0 - up * math.log(taken(name, length) / taken("Llama-2-7B", 2**8))
             assert y == pytest.approx(wanted, abs=0.05)
+    for name in figures.FULL_AT:  # a dot on the line where the windows are full
+        (dot,) = parts[f"{name}-full"].iter(f"{SVG}path")
+        at = [float(number) for number in re.findall(r"[\d.]+", dot.attrib["transform"])]
+        window = MODELS[name].config.window
+        x = x0 + (x1 - x0) * math.log2(window / 2**8) / 9
+        y = y0 - up * math.log(taken(name, window) / taken("Llama-2-7B", 2**8))
+        assert at == pytest.approx([x, y], abs=0.05)
 
 
 @languages

@@ -47,8 +47,8 @@ LINES = {
     "Gemma-3-27B": (chart.ACCENT_2, "-"),
     "Mistral-7B v0.1": (chart.INK, "--"),
 }
-# where a model's windows are full: its tokens, and where the words stand (tokens, GiB, alignment)
-FULL_AT = {"Gemma-3-27B": (1024, 290, 2.2, "left"), "Mistral-7B v0.1": (4096, 4600, 0.25, "left")}
+# models whose windows get full, and where the words on that stand (tokens, GiB)
+FULL_AT = {"Gemma-3-27B": (290, 2.2), "Mistral-7B v0.1": (4600, 0.25)}
 LENGTHS = tuple(2**power for power in range(8, 18))
 CARD_BARS = (
     "Llama-2-7B",
@@ -132,11 +132,12 @@ def context(language: str) -> str:
             leader = {"clip_on": False, "color": colour, "linestyle": dash, "linewidth": 1}
             axes.plot(*zip(*end, strict=True), **leader, gid=f"part:{name}-leader")
             axes.text(LENGTHS[-1] * 1.65, 10 ** places[name], name, va="center")
-        for name, (tokens, x, y, side) in FULL_AT.items():
-            cache = kv_cache_bytes(MODELS[name].config, tokens) / 2**30
+        for name, (x, y) in FULL_AT.items():
+            config = MODELS[name].config
+            tokens, cache = config.window, kv_cache_bytes(config, config.window) / 2**30
             mark = {"marker": "o", "markersize": 6, "linestyle": "none", "color": LINES[name][0]}
             axes.plot([tokens], [cache], **mark, gid=f"part:{name}-full")
-            axes.text(x, y, text["full"].format(tokens=tokens), ha=side, va="center")
+            axes.text(x, y, text["full"].format(tokens=tokens), va="center")
         axes.set_xlim(LENGTHS[0], LENGTHS[-1])
         axes.set_ylim(0.005, 100)
         ticks = {256: "256", 2048: "2k", 16384: "16k", 131072: "128k"}
