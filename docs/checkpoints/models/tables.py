@@ -354,7 +354,7 @@ def costs() -> dict[str, str]:
     half = replace(both, layers=[replace(halved, value_dim=0), rolling])
     compressed = MODELS["DeepSeek-V4-Flash"].config
     return {
-        "asked": _shown("Qwen3-Next-80B"),
+        "asked": _shown("Qwen3.5-9B"),
         "shorter": _shown("Mistral-7B v0.1"),
         "medium": f"{LENGTHS[1]:,}",
         "long": f"{LENGTHS[-1]:,}",
