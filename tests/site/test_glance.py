@@ -91,7 +91,8 @@ def test_a_card_is_small(visit, width: int, language: str):
 def test_no_card_is_high(visit, site: Site):
     tab, high = visit(f"{CARDS[0]}/", width=1280).tab, {}
     for folder in CARDS:  # each in the place of the first: the pages around them are alike
-        put = "(card, html) => { card.outerHTML = html }"
+        put = "(card, html) => { card.outerHTML = html; document.body.offsetHeight;"
+        put += " return document.fonts.ready.then(() => true) }"  # a card asks for its own
         tab.locator(".glance").evaluate(put, card(site, folder, "en").html)
         high[folder] = tab.locator(".glance").bounding_box()["height"]
     assert {folder: height for folder, height in high.items() if not 60 < height <= 190} == {}
